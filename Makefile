@@ -19,7 +19,7 @@ help: ## list the commands
 
 setup: .venv/.set-up ## make .venv with what runs, pinned in constraints.txt; nothing to do when nothing changed
 
-.venv/.set-up: constraints.txt deploy/install $(wildcard deploy/locks/*.txt) pyproject.toml evaluation/formats/query/referee/build_distances.py evaluation/formats/query/referee/distances.c
+.venv/.set-up: constraints.txt deploy/install $(wildcard deploy/locks/*.txt) pyproject.toml evaluation/formats/query/referee/distances_build_hook.py evaluation/formats/query/referee/distances.c
 	@.ci/virtual-environment
 	@touch $@
 

@@ -25,7 +25,7 @@ from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.host_speed import calibrate
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from gauntlet import serve_attack
 
 SAMPLES = 3

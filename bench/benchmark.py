@@ -34,9 +34,9 @@ from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS, search
 from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.models.classifier import NetworkClassifier
-from evaluation.formats.curves.models.counted import CountedModel
-from evaluation.formats.curves.runner.run import as_tensor
-from evaluation.formats.curves.runner.settings import FIRST_BUDGETS, SMALL_IMAGES
+from evaluation.formats.curves.models.counted_model import CountedModel
+from evaluation.formats.curves.runner.benchmark_run import as_tensor
+from evaluation.formats.curves.runner.benchmark_settings import FIRST_BUDGETS, SMALL_IMAGES
 from evaluation.formats.curves.threat_models import Capability, Norm
 
 IMAGES = sized(10, smallest=1)

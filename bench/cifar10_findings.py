@@ -14,7 +14,7 @@ from bench.report import table
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.runner.results_file import decode
 from evaluation.formats.curves.scoring.curves import median_distance
-from evaluation.formats.curves.scoring.findings import Roles, findings
+from evaluation.formats.curves.scoring.paper_findings import Roles, findings
 from evaluation.formats.curves.scoring.suspicions import accuracy_at_fixed
 from evaluation.formats.curves.threat_models import Goal, Norm
 

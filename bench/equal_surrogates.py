@@ -19,14 +19,14 @@ from evaluation.datasets.load import load_dataset
 from evaluation.formats.transfer.catalogue import TransferBaseline, transfer_baselines
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.formats.transfer.scoring.scores import TransferStanding
 from evaluation.formats.transfer.scoring.success_and_error_tables import accuracy, share_text
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.host_speed import calibrate
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 METHODS: Mapping[str, str] = {
     "iterative": "Method()",

@@ -13,8 +13,8 @@ from bench.sizes import sized
 from bench.synthetic_bundles import query_record, transfer_record
 from bench.tampered_bundles import SEED
 from evaluation.bundle.signing import sign_file
-from evaluation.formats.query.bundle.records import write_body as write_query_body
-from evaluation.formats.transfer.bundle.records import write_body as write_transfer_body
+from evaluation.formats.query.bundle.writer import write_body as write_query_body
+from evaluation.formats.transfer.bundle.writer import write_body as write_transfer_body
 from evaluation.formats.transfer.rules import TransferRules
 
 FIELDS = {

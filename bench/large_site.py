@@ -17,10 +17,10 @@ from competitions.models import Competition, FreezeWindow, RulesVersion, SampleS
 from competitions.sample_store import keep_samples, samples_of
 from core import clock, object_store
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.piece_file import pack
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.scoring import recompute
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
 from formats.query.rounds.models import RoundMatch
@@ -170,7 +170,7 @@ def make_match() -> Match:
     """Create a match of `SAMPLES` development samples with `QUERIES` queries each, as part of a score."""
     competition = Competition.objects.get(slug=MATRIX)
     rules, now = competition.rules_versions.get(), clock.now()
-    typed = query_rules(rules)
+    typed = rules.rules_as(QueryRules)
     digest, names = keep_samples(source="digits", split="final", count=SAMPLES, target_seed=1, rules=typed)
     samples = SampleSet.objects.create(
         competition=competition, name="development", purpose=SampleSet.Purpose.DEVELOPMENT, source="digits",

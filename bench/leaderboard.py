@@ -56,7 +56,11 @@ def _measure(addresses: dict[str, str]) -> Section:
     # modules that import models wait until Django is set up
     crowd, scoring, visibility = map(
         importlib.import_module,
-        ("bench.synthetic_competition", "formats.query.leaderboards.scoring", "formats.query.leaderboards.visibility"),
+        (
+            "bench.synthetic_competition",
+            "formats.query.leaderboards.scoring",
+            "formats.query.leaderboards.score_visibility",
+        ),
     )
     competition = crowd.make_competition(SLUG)
     track = competition.tracks.get(name=CROWDED)

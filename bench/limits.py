@@ -18,12 +18,12 @@ from bench.report import Section, table
 from bench.sizes import sized
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.referee.players import Model
+from evaluation.formats.query.referee.match_players import Model
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.host_speed import REFERENCE_SECONDS, calibrate
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from evaluation.training.resnet import resnet18, resnet50
 
 ROUNDS = sized(50, smallest=1)

@@ -25,9 +25,9 @@ from evaluation.domain.players import QueryPlayer
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.formats.query.results import AuditReport, sum_reports
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.runner.play_match import play
 from evaluation.sandbox.host_speed import calibrate
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 PLAYERS = Path(__file__).resolve().parent / "players"
 RULES = QueryRules(classes=10, query_budget=60, piece_samples=8)

@@ -21,15 +21,15 @@ from competitions.services import import_competition
 from core import clock
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.cost_estimate import estimate
-from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision, RoundMatch, RoundStage
 from formats.query.rounds.planning import RoundSchedule
 from formats.query.rounds.round_advancement import advance_round
+from formats.query.rounds.round_as_engine_values import facts_of
 from repositories.models import Repository
-from rounds import services
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
+from rounds.running import acts
 from submissions.models import Player, Submission
 
 SLUG = "bench"
@@ -88,7 +88,7 @@ def begin(field: Field) -> Round:
     organiser = organiser_of(competition)
     round_ = plan(competition, RoundSchedule.LADDER, organiser)
     freeze(round_=round_, by=organiser)
-    services.start(round_=round_, by=organiser)
+    acts.start(round_=round_, by=organiser)
     return round_
 
 

@@ -25,7 +25,7 @@ from bench.sizes import sized
 from bench.synthetic_results import FIELD, drawn_facts, play
 from bench.tables import make_tables
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.tournament.rounds import RoundFacts, advance
+from evaluation.formats.query.tournament.round_state import RoundFacts, advance
 
 TURNS = sized(15, smallest=1)
 PAGE_TURNS = sized(60, smallest=2)

@@ -21,8 +21,8 @@ from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 ROUNDS = sized(9, smallest=1)
 SANDBOXES: dict[str, Callable[[], Sandbox]] = {"process": ProcessSandbox, "docker": DockerSandbox}

@@ -12,7 +12,7 @@ from evaluation.bundle.canonical_json import commitment_of
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.bundle.records import (
+from evaluation.formats.query.bundle.writer import (
     BundleHead,
     BundlePiece,
     BundleSample,
@@ -21,8 +21,8 @@ from evaluation.formats.query.bundle.records import (
 )
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, advance, piece_ends
-from evaluation.formats.transfer.bundle.records import (
+from evaluation.formats.query.tournament.round_state import RoundEntrant, RoundFacts, SampleRow, advance, piece_ends
+from evaluation.formats.transfer.bundle.writer import (
     BundleAttackRun,
     BundleBatch,
     BundleEntrant,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bench.sizes import sized
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
-from evaluation.formats.query.tournament.rounds import Request, RoundEntrant, RoundFacts, SampleRow
+from evaluation.formats.query.tournament.round_state import Request, RoundEntrant, RoundFacts, SampleRow
 from evaluation.formats.query.tournament.simulated_players import PLAYERS, REGIMES, World
 
 QUERIES = 1000

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from bench.synthetic_bundles import query_record, transfer_record
-from evaluation.bundle.parts import decode, encode
+from evaluation.bundle.body_in_parts import decode, encode
 from evaluation.bundle.signing import sign
-from evaluation.formats.query.bundle.records import write_body as write_query_body
-from evaluation.formats.transfer.bundle.records import write_body as write_transfer_body
+from evaluation.formats.query.bundle.writer import write_body as write_query_body
+from evaluation.formats.transfer.bundle.writer import write_body as write_transfer_body
 
 Lines: TypeAlias = list[dict[str, Any]]
 

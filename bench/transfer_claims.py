@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.formats.transfer.rules import Opponents, TransferTrack
-from evaluation.formats.transfer.scoring.intervals import ScoreInterval, pair_images, score_intervals, score_ranks
+from evaluation.formats.transfer.scoring.score_intervals import ScoreInterval, pair_images, score_intervals, score_ranks
 from evaluation.formats.transfer.scoring.scores import TransferStanding, standings
 
 ATTACKS = 5

@@ -27,7 +27,7 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.tournaments import services
-from formats.transfer.tournaments.engine_adapter import repeats_due
+from formats.transfer.tournaments.engine_runs import repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tracks import ATTACK, TARGETED_ATTACK
 from repositories.models import Repository

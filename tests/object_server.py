@@ -14,7 +14,7 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from core.object_bucket import CLIENT
+from core.s3_object_store import CLIENT
 from tests.ports import free_port
 
 KEY, SECRET, BUCKET = "tests", "secret-of-tests", "objects"

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from evaluation.builder.build_context_tar import ContextEntry
 from evaluation.builder.docker_build_settings import MIRROR_ARGUMENTS
-from evaluation.builder.source_tree import BINDER_DIRECTORIES
+from evaluation.builder.submission_files import BINDER_DIRECTORIES
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 
 LEAN = "lean"

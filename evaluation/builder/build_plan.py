@@ -21,9 +21,9 @@ from evaluation.builder.build_pack_detection import (
 from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
 from evaluation.builder.image_recipe import dockerfile_content
 from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.lean_build_pack import lean_steps
+from evaluation.builder.lean_build_steps import lean_steps
 from evaluation.builder.requirements_reader import are_plain, read_requirements
-from evaluation.builder.source_tree import configuration_directory
+from evaluation.builder.submission_files import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once
 
 _SECONDS, _MEMORY_BYTES = 10, 2 << 30

@@ -37,11 +37,11 @@ from evaluation.builder.image_archive import (
 from evaluation.builder.image_recipe import ImageRecipe, Installation, image_name, make_recipe
 from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.builder.layer_store import LayerStore
-from evaluation.builder.lean_build_pack import SDK_DIRECTORY, WORK_DIRECTORY
+from evaluation.builder.lean_build_steps import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.mirror_proxy import MirrorProxy
 from evaluation.builder.run_script_check import require_script
-from evaluation.builder.source_tree import tree_entries
+from evaluation.builder.submission_files import tree_entries
 from evaluation.domain.errors import BuildRefusal, Fault, HostFault, SlowBuildRefusal
 from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.base import Guard

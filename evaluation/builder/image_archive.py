@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from evaluation.builder.build_context_tar import ContextEntry, write_context
 from evaluation.builder.chunks_as_file import FileStream
-from evaluation.builder.lean_build_pack import PLAYER_USER, SDK_DIRECTORY
+from evaluation.builder.lean_build_steps import PLAYER_USER, SDK_DIRECTORY
 from evaluation.domain.errors import BuildRefusal, Fault
 
 DIGEST_LABEL = "gauntlet.digest"

@@ -12,7 +12,7 @@ from evaluation.builder.build_context_tar import ContextEntry, tree_context
 from evaluation.builder.build_pack_detection import DOCKERFILE, LEAN, detect_pack, dockerfile_of, render_pack
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.dockerfile_parser import MAX_DOCKERFILE_BYTES
-from evaluation.builder.lean_build_pack import (
+from evaluation.builder.lean_build_steps import (
     INSTALL_SCRIPT,
     MET_SCRIPT,
     OPERATOR_DIRECTORY,

@@ -20,7 +20,7 @@ from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements_reader import read_requirements
 from evaluation.builder.run_script_check import require_script
-from evaluation.builder.source_tree import configuration_directory, tree_entries
+from evaluation.builder.submission_files import configuration_directory, tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import QueryPlayer

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.builder.lean_build_pack import SDK_DIRECTORY, WORK_DIRECTORY
+from evaluation.builder.lean_build_steps import SDK_DIRECTORY, WORK_DIRECTORY
 
 MOST_CHARACTERS = 300
 """The number of characters quoted from an exception's message."""

@@ -1,7 +1,7 @@
 """The canonical form of bundles of lines: one JSON object on each line, with exactly one way to write it.
 
 Rounds frozen by earlier versions have such bundles, and those of the curves format; others are in parts
-(`evaluation.bundle.parts`).
+(`evaluation.bundle.body_in_parts`).
 
 Keys are sorted, there are no spaces between tokens, text is UTF-8 without escapes that JSON does not require, numbers
 have Python's shortest form that reads back as the same number, NaN and infinity are forbidden, and every line ends with

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from evaluation.bundle.binary_columns import is_column, is_of
 from evaluation.bundle.canonical_json import canonical
-from evaluation.bundle.columns import is_column, is_of
 from evaluation.domain.errors import BundleRefusal
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -97,7 +97,7 @@ class Fields:
         return int(text)
 
     def column(self, name: str, kind: str) -> NDArray[Any]:
-        """Return a column of the type `kind` (`evaluation.bundle.columns`)."""
+        """Return a column of the type `kind` (`evaluation.bundle.binary_columns`)."""
         if not is_of(self._line[name], kind):
             raise self.refusal(f"{name} must be a column of the type {kind}")
         column: NDArray[Any] = self._line[name]

@@ -10,9 +10,9 @@ from itertools import chain, islice
 from typing import IO, Any, NamedTuple, Protocol
 
 from evaluation.bundle import rfc8785
+from evaluation.bundle.body_in_parts import PartsBody, is_manifest
 from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINE_BYTES, Canonical, canonical, decode_line, split
 from evaluation.bundle.checked_fields import Fields, quoted
-from evaluation.bundle.parts import PartsBody, is_manifest
 from evaluation.bundle.signing import (
     SIGNATURE,
     begins_with_signature,

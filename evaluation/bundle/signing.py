@@ -22,14 +22,14 @@ from typing import IO, Any
 
 from nacl.signing import SigningKey
 
-from evaluation.bundle import parts, rfc8785
+from evaluation.bundle import body_in_parts, rfc8785
 from evaluation.bundle.canonical_json import FORM, MOST_LINE_BYTES, canonical, encode, split
 from evaluation.bundle.signing_keys import Succession, as_line, key_id, public_key
 
 SIGNATURE = "signature"
 """The kind of the line that signs."""
 
-_OF_LINES, _OF_PARTS = f"gauntlet-bundle-{FORM}\n".encode(), f"gauntlet-bundle-{parts.FORM}\n".encode()
+_OF_LINES, _OF_PARTS = f"gauntlet-bundle-{FORM}\n".encode(), f"gauntlet-bundle-{body_in_parts.FORM}\n".encode()
 
 
 def sign_file(body: IO[bytes], file: IO[bytes], seed: bytes, chain: Sequence[Succession] = ()) -> None:
@@ -38,7 +38,7 @@ def sign_file(body: IO[bytes], file: IO[bytes], seed: bytes, chain: Sequence[Suc
     `chain` leads from earlier published keys to this key. A body in parts is copied as a stream.
     """
     first = body.readline(MOST_LINE_BYTES)
-    if parts.is_manifest(first):
+    if body_in_parts.is_manifest(first):
         file.write(rfc8785.canonical(_signature(message_of_parts(first), seed, chain)) + b"\n" + first)
         copyfileobj(body, file)
     else:

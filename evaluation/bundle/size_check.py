@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.bundle.parts import MOST_LINES, MOST_PARTS, MOST_TEXT_BYTES, PART_BYTES
+from evaluation.bundle.body_in_parts import MOST_LINES, MOST_PARTS, MOST_TEXT_BYTES, PART_BYTES
 from evaluation.domain.errors import Refusal
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from evaluation.cli.benchmarked_submissions import BenchmarkedSubmission
     from evaluation.formats.curves.models.classifier import Classifier
     from evaluation.formats.curves.results import Results
-    from evaluation.formats.curves.runner.run import BenchmarkRun, Subject
-    from evaluation.formats.curves.runner.settings import BenchmarkSettings
+    from evaluation.formats.curves.runner.benchmark_run import BenchmarkRun, Subject
+    from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
 
 _LINE_SECONDS = 30.0
 """Time between two lines about the progress where no bar can be shown."""
@@ -149,11 +149,11 @@ def _list() -> int:
 
 def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
     from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
+    from evaluation.formats.curves.runner.attack_selection import runs_of
+    from evaluation.formats.curves.runner.benchmark_run import Subject, start_images
+    from evaluation.formats.curves.runner.benchmark_settings import MOST_QUERIES, settings_for
     from evaluation.formats.curves.runner.named_models import bundled_for
-    from evaluation.formats.curves.runner.plan import runs_of
     from evaluation.formats.curves.runner.preconditions import require_model, require_samples
-    from evaluation.formats.curves.runner.run import Subject, start_images
-    from evaluation.formats.curves.runner.settings import MOST_QUERIES, settings_for
     from evaluation.training.precision import open_device
 
     # 1. images
@@ -258,7 +258,7 @@ def _prepare_process(given: argparse.Namespace) -> None:
 
 
 def _play_in_process(number: int, out: Path) -> None:
-    from evaluation.formats.curves.runner.run import play
+    from evaluation.formats.curves.runner.benchmark_run import play
 
     (plan,) = _PLANS
     run, subject = plan.runs[number]
@@ -266,7 +266,7 @@ def _play_in_process(number: int, out: Path) -> None:
 
 
 def _play_all(plan: _Plan, out: Path) -> list[Results]:
-    from evaluation.formats.curves.runner.run import play
+    from evaluation.formats.curves.runner.benchmark_run import play
 
     total = len(plan.runs) * len(plan.samples)
     done, begun, lined = 0, time.monotonic(), time.monotonic()
@@ -293,7 +293,7 @@ def _play_all(plan: _Plan, out: Path) -> list[Results]:
 
 
 def _write(plan: _Plan, results: Sequence[Results], out: Path, given: argparse.Namespace) -> None:
-    from evaluation.formats.curves.report.files import write_report
+    from evaluation.formats.curves.report.benchmark_report import write_report
     from evaluation.report.page import Context
 
     command = " ".join(["gauntlet", *given.arguments])
@@ -305,7 +305,7 @@ def _warnings(plan: _Plan) -> dict[str, list[str]]:
     """Return AutoAttack's warnings about each model that it attacked."""
     from evaluation.formats.curves.attacks.autoattack import AutoAttack, warnings_of
     from evaluation.formats.curves.models.classifier import NetworkClassifier
-    from evaluation.formats.curves.runner.run import as_tensor
+    from evaluation.formats.curves.runner.benchmark_run import as_tensor
 
     models = {
         subject.model.name: subject.model

@@ -14,8 +14,8 @@ from evaluation.cli.query_commands import require_track
 from evaluation.datasets.base import Dataset
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import TrackName
-from evaluation.formats.curves.models.replayed_queries import ReplayedQueries
-from evaluation.formats.curves.models.sandboxed import ModelFailedError, SandboxedClassifier, sandboxed
+from evaluation.formats.curves.models.replayed_queries_check import ReplayedQueries
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, SandboxedClassifier, sandboxed
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.sandbox.host_speed import processor_factor
 

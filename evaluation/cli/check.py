@@ -8,15 +8,15 @@ from dataclasses import asdict
 from typing import Any
 
 from evaluation.builder.manifest import MANIFEST_NAME, read_manifest
-from evaluation.builder.source_tree import check_tree_size
+from evaluation.builder.submission_files import check_tree_size
 from evaluation.cli.competition_option import add_competition
 from evaluation.cli.format_commands import commands_of
 from evaluation.cli.limit_table import exceeded, show_limits
 from evaluation.cli.options import add_samples, add_sandbox, submission
 from evaluation.cli.output import OUT, print_json, printable
-from evaluation.cli.query_check import LEAST_ACCURACY, OPPONENT
+from evaluation.cli.query_submission_check import LEAST_ACCURACY, OPPONENT
 from evaluation.domain.limit_use import LimitUse
-from evaluation.domain.smoke_checks import SmokeTestResult, what_failed
+from evaluation.domain.smoke_test_result import SmokeTestResult, what_failed
 from evaluation.formats.query.runner.smoke_test import SAMPLES
 from evaluation.formats.registry import format_of_repository
 from evaluation.formats.transfer.runner.smoke_test import SAMPLES as TRANSFER_SAMPLES

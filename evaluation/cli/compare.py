@@ -29,7 +29,7 @@ from evaluation.formats.query.catalogue import is_bundled
 from evaluation.formats.query.results import MatchResult
 from evaluation.formats.query.runner.kept_matches import KeptMatches, MatchSettings, hash_of_samples, read_match
 from evaluation.formats.query.runner.tournament import Pairing, pairings
-from evaluation.formats.query.scoring.curves import budgets, query_counts
+from evaluation.formats.query.scoring.match_curves import budgets, query_counts
 
 if TYPE_CHECKING:
     from evaluation.formats.query.report.attack_comparison import AttackComparison

@@ -12,11 +12,11 @@ from evaluation.builder.player_exception import last_exception
 from evaluation.cli.options import Chosen, open_sandbox
 from evaluation.formats.transfer.results import ImageNote
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.batch_in_sandbox import CODE
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
-from evaluation.formats.transfer.runner.run_batch import CODE
+from evaluation.formats.transfer.runner.resource_limits import resources
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_path_redaction import HostPaths
 from evaluation.sandbox.host_speed import processor_factor

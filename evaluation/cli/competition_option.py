@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evaluation.cli.output import say
-from evaluation.cli.site_version import note_version
+from evaluation.cli.site_version_check import note_version
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.datasets.released_samples import released

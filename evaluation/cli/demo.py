@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from evaluation.cli import leaderboard_tables
+from evaluation.cli import query_leaderboard_tables
 from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
 from evaluation.cli.output import print_json, say
 from evaluation.cli.perturbation_plot import plotted_adversarials, write_gallery
@@ -46,9 +46,9 @@ def run(given: argparse.Namespace) -> int:
     )
     results = play_tournament(players, chosen, given)
     if given.json:
-        print_json(leaderboard_tables.for_json(results))
+        print_json(query_leaderboard_tables.for_json(results))
     else:
-        leaderboard_tables.show(results)
+        query_leaderboard_tables.show(results)
     best = {board.rows[0].name for board in make_boards(results) if board.track is not TrackName.MODEL}
     shown = plotted_adversarials([result for result in results if result.attack in best], chosen.samples, each=2)
     gallery = given.out / "gallery.png"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluation.cli import query_check, query_commands, transfer_check, transfer_commands
+from evaluation.cli import query_commands, query_submission_check, transfer_commands, transfer_submission_check
 from evaluation.domain.errors import ReplayRefusal
-from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.domain.smoke_test_result import SmokeTestResult
 from evaluation.formats.query.format import Query
 from evaluation.formats.registry import formats
 from evaluation.formats.transfer.format import Transfer
@@ -44,13 +44,13 @@ _COMMANDS = {
         "attacks may query the model",
         query_commands.play_one,
         query_commands.play_all_of,
-        query_check.smoke_test,
+        query_submission_check.smoke_test,
     ),
     Transfer.name: FormatCommands(
         "NIPS 2017, directories of images, no query",
         transfer_commands.play_one,
         transfer_commands.play_all_of,
-        transfer_check.smoke_test,
+        transfer_submission_check.smoke_test,
         transfer_commands.add_options,
     ),
 }

@@ -24,8 +24,8 @@ from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.submissions_2018.builders import any_year_builder
 from evaluation.formats.registry import all_bundled, require_format
 from evaluation.sandbox.base import Sandbox
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from evaluation.sandbox.state_directory import state_directory
 
 MOST_QUERIES = 1_000_000

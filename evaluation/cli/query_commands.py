@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from evaluation.cli import leaderboard_tables
+from evaluation.cli import query_leaderboard_tables
 from evaluation.cli.options import (
     Chosen,
     build_players,
@@ -21,13 +21,13 @@ from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import QueryPlayer, Side, TrackName
 from evaluation.formats.query.catalogue import is_bundled
 from evaluation.formats.query.results import MatchResult, Outcome
-from evaluation.formats.query.runner.artefacts import as_dict, median_distance, write_result
-from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.runner.match_files import as_dict, median_distance, write_result
+from evaluation.formats.query.runner.play_match import play
 from evaluation.formats.query.runner.smoke_test_checks import describe_failure
 from evaluation.formats.query.runner.tournament import Pairing, pairings, play_all
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from evaluation.sandbox.host_speed import processor_factor
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 SHOWN_CHARACTERS = 2000
 """The number of characters shown of a failed player's output."""
@@ -89,9 +89,9 @@ def play_all_of(given: argparse.Namespace) -> int:
             query.of_tournament(results, context_of(given, chosen.dataset, chosen.split, chosen.samples)), given.report
         )
     if given.json:
-        print_json(leaderboard_tables.for_json(results))
+        print_json(query_leaderboard_tables.for_json(results))
     else:
-        leaderboard_tables.show(results)
+        query_leaderboard_tables.show(results)
     return 0
 
 

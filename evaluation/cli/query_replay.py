@@ -40,9 +40,9 @@ from evaluation.formats.query.catalogue import Baseline, baselines
 from evaluation.formats.query.results import PieceResult
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.piece_file import IMAGES, columns_of, pack
-from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.runner.play_match import play
 from evaluation.formats.query.submissions_2018.builders import any_year_builder
-from evaluation.formats.query.tournament.rounds import RoundEntrant
+from evaluation.formats.query.tournament.round_state import RoundEntrant
 from evaluation.sandbox.host_speed import processor_factor
 
 _COLUMNS = ("outcome", "distance", "queries", "image")

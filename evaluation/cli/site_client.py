@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from evaluation import __version__
-from evaluation.cli.site_version import note_version
+from evaluation.cli.site_version_check import note_version
 from evaluation.domain.errors import GauntletError, Refusal
 
 _SECONDS = 60

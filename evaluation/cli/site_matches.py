@@ -13,7 +13,7 @@ from evaluation.cli.output import as_it_is, print_json, print_table, say
 from evaluation.cli.replay import add_from, opened
 from evaluation.cli.site_client import SiteClient, SiteSubmission
 from evaluation.cli.site_login import add_json, add_site, public_client, site_client
-from evaluation.cli.site_status import require_teams
+from evaluation.cli.site_team_commands import require_teams
 from evaluation.domain.errors import Refusal
 
 _SUBMISSIONS = 20

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.cli.site_client import OwnTeam, SiteClient, SiteTrack
-from evaluation.cli.site_status import require_teams
+from evaluation.cli.site_team_commands import require_teams
 from evaluation.domain.errors import Refusal
 
 

@@ -11,7 +11,7 @@ from evaluation.cli.site_client import SiteRefusal
 from evaluation.cli.site_login import add_json, add_site, site_client
 from evaluation.cli.site_logs import followed, patiently
 from evaluation.cli.site_repository import SiteRemote, TeamWorkingCopy, add_target, target
-from evaluation.cli.site_status import print_submission
+from evaluation.cli.site_team_commands import print_submission
 from evaluation.domain.submission_tags import next_tag
 
 

@@ -20,19 +20,19 @@ from evaluation.cli.options import (
 )
 from evaluation.cli.output import print_error, print_json, progress_bar, say
 from evaluation.cli.report_option import context_of, require_writable, write_report
-from evaluation.cli.transfer_boards import show
+from evaluation.cli.transfer_leaderboard_tables import show
 from evaluation.datasets.base import Dataset
 from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.formats.registry import require_format
 from evaluation.formats.transfer.format import Transfer
 from evaluation.formats.transfer.results import AttackBatch, DefenceBatch
 from evaluation.formats.transfer.rules import Opponents, TransferRules
-from evaluation.formats.transfer.runner.artefacts import as_dict, write_files
-from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.match_files import as_dict, write_files
 from evaluation.formats.transfer.runner.match_problems import any_failed, problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
+from evaluation.formats.transfer.runner.resource_limits import resources
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_speed import processor_factor
 

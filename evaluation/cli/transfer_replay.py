@@ -22,15 +22,15 @@ from evaluation.cli.replayable_round import (
 )
 from evaluation.datasets.released_samples import SPLIT, released
 from evaluation.domain.errors import ReplayRefusal
-from evaluation.formats.transfer.bundle.records import BundleEntrant, TransferRecord
 from evaluation.formats.transfer.bundle.verify import read_signed
+from evaluation.formats.transfer.bundle.writer import BundleEntrant, TransferRecord
 from evaluation.formats.transfer.catalogue import transfer_baselines
 from evaluation.formats.transfer.results import NO_LABEL
-from evaluation.formats.transfer.runner.limits import resources
 from evaluation.formats.transfer.runner.match_problems import problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
+from evaluation.formats.transfer.runner.resource_limits import resources
 from evaluation.sandbox.host_speed import processor_factor
 
 _COLUMNS = ("image", "label")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.domain.explained_names import ExplainedName
+from evaluation.domain.explained_enum import ExplainedName
 
 
 class Reason(ExplainedName):

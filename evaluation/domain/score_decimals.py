@@ -1,4 +1,4 @@
-"""Number of significant digits of a score."""
+"""Number of decimals with which a score is written."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox.base import Ending, PlayerRun, SpaceUse
 from evaluation.sandbox.container_process_examiner import Examiner
+from evaluation.sandbox.memory_and_space_use import space_of_control_group
 from evaluation.sandbox.out_of_memory_cause import HostMemory
 from evaluation.sandbox.player_processor_time import control_group_file, control_group_processes, control_group_seconds
 from evaluation.sandbox.process_tree import deleted_bytes
 from evaluation.sandbox.processor_use import processor_use
-from evaluation.sandbox.space_use import space_of_control_group
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

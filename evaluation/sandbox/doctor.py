@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from evaluation.domain.errors import Fault
 from evaluation.sandbox.base import Guard
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 
 @dataclass(frozen=True)

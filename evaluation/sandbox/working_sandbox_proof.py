@@ -17,7 +17,7 @@ from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, PlayerRun, Resources
 from evaluation.sandbox.guard_trials import StartPlayer
 
-_CONTROL = Path(__file__).with_name("control_player.py")
+_CONTROL = Path(__file__).with_name("working_sandbox_player.py")
 _SECONDS = 30.0
 _QUESTION_BYTES = 32
 _FILE_BYTES = 1 << 16

@@ -17,12 +17,12 @@ from unfold.forms import UserChangeForm, UserCreationForm
 
 from accounts import sign_up
 from accounts.allauth_adapter import AccountAdapter
-from accounts.forms import PersonPasswordForm
 from accounts.models import AccessToken, AccountRequest, DeviceLogin, Invitation, Membership, SignUpLink, Team, User
+from accounts.password_forms import PersonPasswordForm
 from accounts.selectors import signed_in_user, waiting_requests
-from core.administration.actions import AdminAction, confirmed_action
-from core.administration.columns import linked
-from core.administration.permissions import AddableAdmin, ManagedAdmin, ReadOnlyAdmin
+from core.administration.admin_base_classes import AddableAdmin, ManagedAdmin, ReadOnlyAdmin
+from core.administration.confirmed_actions import AdminAction, confirmed_action
+from core.administration.link_columns import linked
 from core.errors import Fault
 from core.roles import Right
 

@@ -22,7 +22,7 @@ from accounts.models import AccountRequest, User
 from accounts.name_rules import skeleton
 from accounts.selectors import waiting_requests
 from core import platform_error_report
-from core.administration.permissions import held_by
+from core.administration.admin_base_classes import held_by
 from core.errors import Refusal
 from core.roles import Right
 

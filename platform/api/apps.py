@@ -14,4 +14,4 @@ class ApiConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""
-        import_module("api.delivered_objects")
+        import_module("api.webhook_payloads")

@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 
 from accounts.models import AccessToken
 from api.csv_renderer import CsvRenderer
-from core.kit import kit
+from core.participant_kit import kit
 from evaluation import __version__
 
 VERSION_HEADER = "Gauntlet-Version"

@@ -11,7 +11,7 @@ from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.parameters import whole_number
+from api.query_parameters import whole_number
 
 
 class NewestFirst(CursorPagination):

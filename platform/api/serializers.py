@@ -25,7 +25,7 @@ from competitions.models import (
 from competitions.origin import origin_of
 from competitions.sample_set_selectors import imported_sets
 from competitions.selectors import effective_windows
-from submissions.local_check import published_smoke_test
+from submissions.local_check_command import published_smoke_test
 from submissions.models import Build, LogChunk, Submission
 
 Row = TypeVar("Row", bound=Model)

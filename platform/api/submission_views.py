@@ -15,7 +15,7 @@ from api.access import check_inside, check_member, own_repository, submission_of
 from api.base_views import ApiView, ListView, WholeListView
 from api.formats import api_formats
 from api.pagination import NewestFirst, WholeListSerializer, whole_list
-from api.parameters import whole_number
+from api.query_parameters import whole_number
 from api.request_bodies import CommitSerializer, values_of
 from api.serializers import (
     AllowanceSerializer,

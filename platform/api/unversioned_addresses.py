@@ -11,7 +11,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from api.addresses import PREFIX
+from api.address_prefix import PREFIX
 
 _MOVED = ("competitions", "signing-keys", "submissions", "repositories")
 """What the addresses without a version began with."""

@@ -22,9 +22,10 @@ import competitions.role_admin
 import competitions.uploaded_data_set_admin  # noqa: F401 - registers its page
 from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
 from accounts.selectors import signed_in_user
-from competitions import removal_actions
+from competitions import delete_or_archive_actions
 from competitions.clone_page import clone_page
 from competitions.extension_points import owns_window, sets_in_use
+from competitions.file_upload_page import upload_page
 from competitions.forms import ChangeWindowForm, ExtendForm, SampleSetForm, WindowForm
 from competitions.freeze_windows import (
     call_off_window,
@@ -35,19 +36,24 @@ from competitions.freeze_windows import (
     plan_window,
 )
 from competitions.models import Competition, CompetitionOrigin, Entry, FreezeWindow, RulesVersion, SampleSet, Track
+from competitions.organiser_page_admin import OF_COMPETITION
 from competitions.origin import origin_of
-from competitions.page_admin import OF_COMPETITION
 from competitions.permissions import may_in
 from competitions.rules_change_page import change_rules_page
 from competitions.rules_changes import changes_of
 from competitions.season_costs_page import season_costs_page
 from competitions.services import export_competition
 from competitions.toml_text import written
-from competitions.upload import upload_page
 from core import clock
-from core.administration.actions import AdminAction, confirmed_action
-from core.administration.columns import linked
-from core.administration.permissions import AddableAdmin, EditableAdmin, ReadOnlyAdmin, RecordedAdmin, is_superuser
+from core.administration.admin_base_classes import (
+    AddableAdmin,
+    EditableAdmin,
+    ReadOnlyAdmin,
+    RecordedAdmin,
+    is_superuser,
+)
+from core.administration.confirmed_actions import AdminAction, confirmed_action
+from core.administration.link_columns import linked
 from core.errors import Refusal
 from core.models import Event
 from core.roles import Right
@@ -85,8 +91,8 @@ class CompetitionAdmin(EditableAdmin):
         {"title": "More", "items": ("clone", "export", "end", "unarchive")},
     )
 
-    end = confirmed_action(removal_actions.END)
-    unarchive = confirmed_action(removal_actions.UNARCHIVE)
+    end = confirmed_action(delete_or_archive_actions.END)
+    unarchive = confirmed_action(delete_or_archive_actions.UNARCHIVE)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """Return the actions that a competition offers, in the archive or outside."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from competitions.bundled_baselines import bundled_digest, bundled_repository
-from competitions.kept_directories import digest_of_directory, keep_directory, unpack_directory
+from competitions.kept_baseline_directories import digest_of_directory, keep_directory, unpack_directory
 from competitions.models import Track
 from core.errors import Refusal
 

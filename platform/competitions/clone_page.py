@@ -12,12 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from unfold.widgets import INPUT_CLASSES, UnfoldAdminTextInputWidget
 
+from competitions.file_upload_page import UploadForm, uploaded
 from competitions.models import Competition
 from competitions.services import export_competition
 from competitions.shifted_dates import shifted
 from competitions.toml_fields import SLUG
 from competitions.toml_text import written
-from competitions.upload import UploadForm, uploaded
 from core.errors import Refusal
 from core.time_format import FIELD
 

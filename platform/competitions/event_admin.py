@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from competitions.models import Competition
 from competitions.permissions import may_in
 from core.admin import EventAdmin
-from core.administration.permissions import is_superuser
+from core.administration.admin_base_classes import is_superuser
 from core.event_log import name_of
 from core.models import Event
 from core.roles import Right

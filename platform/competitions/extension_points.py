@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow, SampleSet
-from competitions.round_tables import RoundTable
+from competitions.planned_rounds_in_file import RoundTable
 from core.extension_point import ExtensionPoint
 
 

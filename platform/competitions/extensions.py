@@ -8,7 +8,7 @@ from django.db.models import Model
 
 from competitions.models import Organiser, SampleSet
 from core import object_store
-from core.administration.permissions import ReadOnlyAdmin, rights_of
+from core.administration.admin_base_classes import ReadOnlyAdmin, rights_of
 from core.event_log import scope_of
 from core.roles import RIGHTS, OrganiserRole, Right
 from core.site_identity import has_files

@@ -8,11 +8,11 @@ from django.core.exceptions import ValidationError
 from django.forms import CharField, ModelForm, SplitDateTimeField
 from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWidget
 
+from competitions.competition_file_reader import REQUIRED_PURPOSES
 from competitions.freeze_windows import check_plan
 from competitions.models import FreezeWindow, SampleSet
 from competitions.sample_set_selectors import imported_sets
-from competitions.toml_schema import REQUIRED_PURPOSES
-from core.administration.actions import ReasonForm
+from core.administration.confirmed_actions import ReasonForm
 from core.errors import Refusal
 
 if TYPE_CHECKING:

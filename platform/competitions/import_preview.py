@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from accounts.models import RESERVED_SLUGS
-from competitions import toml_schema as file
+from competitions import competition_file_reader as file
 from competitions.freeze_windows import check_free, is_known
 from competitions.models import Competition, FreezeWindow
 from competitions.rules_changes import require_fitting_rules

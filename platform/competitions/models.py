@@ -1,6 +1,6 @@
 """Competitions, tracks, rules, sample sets, freeze windows and entries.
 
-`page_models` has what organisers write, `uploaded_data_set_models` the images that they upload.
+`organiser_page_models` has what organisers write, `uploaded_data_set_models` the images that they upload.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import Self, TypeVar
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator
@@ -18,13 +18,12 @@ from django.db.models import F, Q, UniqueConstraint
 
 from accounts.models import Team
 from competitions.formats import format_choices, track_choices
-from competitions.page_models import Announcement, Page, TermsAcceptance, TermsVersion
+from competitions.organiser_page_models import Announcement, Page, TermsAcceptance, TermsVersion
 from competitions.rules import rules_of
+from competitions.rules_reader import Rules
 from competitions.uploaded_data_set_models import DataSetUpload, UploadedDataSet
+from core.errors import Refusal
 from core.roles import OrganiserRole
-
-if TYPE_CHECKING:
-    from competitions.rules_reader import Rules
 
 __all__ = [
     "Announcement",
@@ -44,6 +43,8 @@ __all__ = [
     "UploadedDataSet",
     "new_seed_salt",
 ]
+
+OfFormat = TypeVar("OfFormat", bound=Rules)
 
 MAX_OBJECTION_DAYS = 90
 """The longest period for objections to the result of a round."""
@@ -231,6 +232,14 @@ class RulesVersion(models.Model):
     def engine_rules(self) -> Rules:
         """The rules as the engine takes them, read once. Reading raises `Refusal` for a wrong value."""
         return rules_of(self.values, self.version)
+
+    def rules_as(self, kind: type[OfFormat]) -> OfFormat:
+        """Return the rules as the engine takes them; raise `Refusal` for those of another format than `kind` is of."""
+        rules = self.engine_rules
+        if not isinstance(rules, kind):
+            fix = f"use a competition of the {kind.format} format"
+            raise Refusal(f"these rules are of the {rules.format} format", fix=fix)
+        return rules
 
 
 class SampleSet(models.Model):

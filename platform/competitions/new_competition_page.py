@@ -11,10 +11,10 @@ from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from competitions.clone_page import CloneForm, moment_field
+from competitions.file_upload_page import UploadForm, uploaded
 from competitions.formats import competition_formats, format_choices
 from competitions.models import SampleSet
 from competitions.toml_text import written
-from competitions.upload import UploadForm, uploaded
 from competitions.uploaded_data_set_models import UploadedDataSet
 from competitions.uploaded_data_sets import sample_set_tables
 

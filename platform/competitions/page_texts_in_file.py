@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from accounts.models import User
+from competitions.competition_file_reader import TERMS
 from competitions.models import Competition, Page
 from competitions.organiser_pages import drop_page, keep_page
 from competitions.selectors import terms_in_force
 from competitions.terms import keep_terms
-from competitions.toml_schema import TERMS
 
 
 def save_pages(competition: Competition, texts: Mapping[str, str], by: User | None) -> None:

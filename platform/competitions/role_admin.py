@@ -16,11 +16,11 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWid
 from accounts.models import User
 from accounts.selectors import signed_in_user
 from competitions.models import Organiser
-from competitions.page_admin import OF_COMPETITION
+from competitions.organiser_page_admin import OF_COMPETITION
 from competitions.role_changes import active_user, change_role, grant_role, hand_over, take_role_away
-from core.administration.actions import AdminAction, ReasonForm, confirmed_action
-from core.administration.columns import linked
-from core.administration.permissions import ManagedAdmin
+from core.administration.admin_base_classes import ManagedAdmin
+from core.administration.confirmed_actions import AdminAction, ReasonForm, confirmed_action
+from core.administration.link_columns import linked
 from core.errors import Refusal
 from core.roles import OrganiserRole, Right, role_in_words
 

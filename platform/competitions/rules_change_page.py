@@ -13,7 +13,7 @@ from competitions.formats import competition_formats
 from competitions.models import Competition
 from competitions.rules_changes import change_rules, require_version
 from competitions.rules_form import RulesForm
-from core.administration.actions import ReasonForm
+from core.administration.confirmed_actions import ReasonForm
 from core.errors import Refusal
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from accounts import services as accounts
 from accounts.models import RESERVED_SLUGS, Team, User
-from competitions import toml_schema as file
+from competitions import competition_file_reader as file
 from competitions.baseline_files import keep_baseline, own_baseline, with_own_baselines
 from competitions.extension_points import described_rounds, owns_window, planned_rounds
 from competitions.formats import competition_formats

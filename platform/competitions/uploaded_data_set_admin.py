@@ -18,8 +18,8 @@ from accounts.selectors import signed_in_user
 from competitions.models import Competition, DataSetUpload, UploadedDataSet
 from competitions.new_competition_page import new_competition_page
 from competitions.uploaded_data_sets import LIMITS, request_data_set, sample_sets_text
-from core.administration.columns import labelled, linked
-from core.administration.permissions import ReadOnlyAdmin, is_superuser
+from core.administration.admin_base_classes import ReadOnlyAdmin, is_superuser
+from core.administration.link_columns import labelled, linked
 from core.errors import Refusal
 from evaluation.domain.errors import DatasetRefusal
 

@@ -6,7 +6,7 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-from config.start_check import require_site
+from config.site_identity_check import require_site
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

@@ -18,8 +18,8 @@ from django.utils.log import configure_logging
 from kombu.transport import TRANSPORT_ALIASES
 
 from config.coalescing_task import CoalescingTask
-from config.start_check import require_site
-from core.logs import replace_log_ids
+from config.site_identity_check import require_site
+from core.log_formatters import replace_log_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -108,7 +108,7 @@ def _record(act: str, slots: int) -> None:
 @signals.worker_process_shutdown.connect  # type: ignore[untyped-decorator]
 def send_traces(**_: Any) -> None:
     """Send what a process of a worker has traced: it ends without what other programs do at their end."""
-    import_module("core.traces").close()  # it needs the settings
+    import_module("core.submission_traces").close()  # it needs the settings
 
 
 @signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]

@@ -24,8 +24,11 @@ def log_settings(level: str, form: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"json": {"()": "core.logs.JsonFormatter"}, "text": {"()": "core.logs.TextFormatter"}},
-        "filters": {"uncaught": {"()": "core.logs.UncaughtErrors"}},
+        "formatters": {
+            "json": {"()": "core.log_formatters.JsonFormatter"},
+            "text": {"()": "core.log_formatters.TextFormatter"},
+        },
+        "filters": {"uncaught": {"()": "core.log_formatters.UncaughtErrors"}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": form},
             "operators": {"class": "core.operator_mail.OperatorMail", "level": "ERROR", "formatter": "text"},

@@ -19,8 +19,8 @@ from django.core.exceptions import ImproperlyConfigured
 from config.admin_theme import unfold
 from config.environment import Environment
 from config.file_permissions import UMASK
-from config.host_settings import host_settings
 from config.log_settings import FORMATS, LEVELS, log_settings
+from config.worker_host_settings import host_settings
 from core.sandbox_trust import trust_problem
 
 env = Environment()
@@ -83,7 +83,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "core.request_id.request_id",
-    "core.health.health",
+    "core.health_check.health",
     "core.reader_time_zone.reader",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -100,7 +100,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "csp.middleware.CSPMiddleware",
-    "core.csp.admin_policy",
+    "core.admin_content_security_policy.admin_policy",
     "pages.site.error_views.explain_wrong_method",
     "core.nul_characters.no_nul",
 ]
@@ -153,7 +153,7 @@ OBJECTS = env.bucket("GAUNTLET_OBJECTS")
 _folder = {"BACKEND": "core.object_store.ObjectFolder", "OPTIONS": {"location": STATE / "objects"}}
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "objects": {"BACKEND": "core.object_bucket.ObjectBucket", "OPTIONS": OBJECTS} if OBJECTS else _folder,
+    "objects": {"BACKEND": "core.s3_object_store.ObjectBucket", "OPTIONS": OBJECTS} if OBJECTS else _folder,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
@@ -195,8 +195,8 @@ ACCOUNT_FORMS = {
     "signup": "accounts.allauth_forms.SignupForm",
     "add_email": "accounts.allauth_forms.AddEmailForm",
     "reset_password": "accounts.allauth_forms.ResetPasswordForm",
-    "change_password": "accounts.forms.ChangePasswordForm",
-    "reset_password_from_key": "accounts.forms.ResetPasswordKeyForm",
+    "change_password": "accounts.password_forms.ChangePasswordForm",
+    "reset_password_from_key": "accounts.password_forms.ResetPasswordKeyForm",
 }
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 _EMAIL = "email*" if SIGN_UP in {"email", "approval"} else "email"
@@ -312,7 +312,7 @@ CELERY_BEAT_SCHEDULE = {  # formats add theirs; late messages are kept, and many
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "api.auth.TokenAuthentication",
+        "api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -324,9 +324,9 @@ REST_FRAMEWORK = {
         "rest_framework.throttling.ScopedRateThrottle",
     ],
     "DEFAULT_THROTTLE_RATES": {"anon": "60/min", "user": "300/min", "device": "10/min"},
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.JsonOrCsv",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.content_negotiation.JsonOrCsv",
     "DEFAULT_PAGINATION_CLASS": "api.pagination.NewestFirst",
-    "DEFAULT_SCHEMA_CLASS": "api.openapi_document.Operation",
+    "DEFAULT_SCHEMA_CLASS": "api.openapi_extensions.Operation",
     "NUM_PROXIES": PROXIES,
     "EXCEPTION_HANDLER": "api.errors.answer",
 }
@@ -335,9 +335,9 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "What the pages of the site show and do, for programs.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
-    "PREPROCESSING_HOOKS": ["api.openapi_document.of_version_1"],
+    "PREPROCESSING_HOOKS": ["api.openapi_extensions.of_version_1"],
     # without the library's own: enumerations stay where they are used, `state` is another one for each object
-    "POSTPROCESSING_HOOKS": ["api.openapi_document.any_of"],
+    "POSTPROCESSING_HOOKS": ["api.openapi_extensions.any_of"],
     "ENABLE_LIST_MECHANICS_ON_NON_2XX": False,
 }
 
@@ -361,7 +361,7 @@ METRICS_TOKEN = env.text("GAUNTLET_METRICS_TOKEN", "")
 """What Prometheus sends to read `/metrics`; there is no such page without it."""
 
 TRACES = env.collector("GAUNTLET_TRACES")
-"""Where traces of submissions are sent (`core.traces`), without a trailing slash; "": nowhere."""
+"""Where traces of submissions are sent (`core.submission_traces`), without a trailing slash; "": nowhere."""
 
 # behind a proxy that terminates TLS and sets X-Forwarded-Proto
 HTTPS = env.flag("GAUNTLET_HTTPS", default=False)

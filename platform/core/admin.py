@@ -8,8 +8,8 @@ from django.apps import apps
 from django.contrib import admin
 from django.core.exceptions import ObjectDoesNotExist
 
-from core.administration.columns import link_to
-from core.administration.permissions import ReadOnlyAdmin
+from core.administration.admin_base_classes import ReadOnlyAdmin
+from core.administration.link_columns import link_to
 from core.models import Event, SiteIdentity
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as CheckWarning
 
-from core.kit import kit
+from core.participant_kit import kit
 from evaluation import __version__
 
 LONGEST_TEMPORARY_DIRECTORY = 70

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from core.logs import log_ids
+from core.log_formatters import log_ids
 
 HEADER = "X-Request-ID"
 

@@ -1,4 +1,4 @@
-"""Sends spans by OTLP over HTTP, with OpenTelemetry; only `core.traces` loads it, and only with `GAUNTLET_TRACES`."""
+"""Export of spans by OTLP over HTTP, with OpenTelemetry; loaded only with `GAUNTLET_TRACES`, by `submission_traces`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags, set_span_in_context
 
-from core.traces import Span, SpanId
+from core.submission_traces import Span, SpanId
 
 log = logging.getLogger(__name__)
 

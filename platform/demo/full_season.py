@@ -15,7 +15,7 @@ from rich.console import Console
 from competitions.models import Competition, SampleSet
 from core import clock
 from core.errors import Fault
-from demo.demo_site import ORGANISER, DemoSite, Say
+from demo.demo_script import ORGANISER, DemoSite, Say
 from demo.formats import SeasonFormat
 from demo.web_client import WebClient
 from rounds.models import Release, Round

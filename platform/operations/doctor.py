@@ -20,7 +20,7 @@ from django.db import connection
 from core import clock, object_store
 from core.disk_space import LEAST_FREE, free_bytes
 from core.errors import GauntletError, Refusal
-from core.migration_state import require_migrated
+from core.missing_migrations_check import require_migrated
 from core.site_identity import require_identity
 from core.time_format import duration
 from operations import queue_activity

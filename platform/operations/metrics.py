@@ -27,7 +27,7 @@ from core.disk_space import free_bytes
 from operations import queue_activity
 from operations.backups.services import last_backup
 from pages.formats import page_formats
-from pages.status.site_status import builds, formats_played, incidents, worker_lines
+from pages.status.status_page_data import builds, formats_played, incidents, worker_lines
 from rounds.models import Round
 from submissions.models import Submission
 from workers.models import Host

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.base_views import ApiView
-from pages.status.site_status import WorkerLine, builds, formats_played, incidents, last_score_at, worker_lines
+from pages.status.status_page_data import WorkerLine, builds, formats_played, incidents, last_score_at, worker_lines
 from workers.selectors import hosts_out_of_service
 
 

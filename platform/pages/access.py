@@ -39,8 +39,9 @@ def competition_of(request: HttpRequest, slug: str) -> Competition:
 
 def round_of(request: HttpRequest, slug: str, number: int) -> Round:
     """Return a round of a competition that the user may see. Raise 404 otherwise."""
-    rounds = competition_of(request, slug).rounds.select_related("window", "sample_set", "rules")
-    found: Round = get_object_or_404(rounds, number=number)
+    visible = Round.objects.filter(competition__in=visible_competitions(request.user))
+    rounds = visible.select_related("competition__frozen_leaderboards", "window", "sample_set", "rules")
+    found: Round = get_object_or_404(rounds, competition__slug=slug, number=number)
     return found
 
 

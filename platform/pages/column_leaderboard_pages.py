@@ -14,7 +14,7 @@ from django.urls import URLPattern
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Competition, Entry, RulesVersion, Track
 from evaluation.charts.chart_table import ChartTable
-from pages.board.freeze import Freeze, freeze_of
+from pages.board.freeze_notice import Freeze, freeze_of
 from pages.board.track_cards import TOP, CardRow, TrackCard
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
 from pages.formats import (
@@ -39,14 +39,14 @@ from pages.formats import (
     WorkQueue,
 )
 from pages.share.picture import SharedRow
-from pages.status.incidents import Incident, RowsToFix, Urgency
+from pages.status.incident_types import Incident, RowsToFix, Urgency
 from pages.submission.progress_steps import steps_of
 from rounds.models import Release, Round
 from rounds.selectors import StandingRow, standings
 from submissions.column_leaderboard import Column, PlainBoard, PlainRow
 from submissions.models import Build, Submission
 from submissions.selectors import tried_by_track
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 
 PARTS = "pages/plain"
 

@@ -20,7 +20,7 @@ from evaluation.charts.line_chart import LineChart
 from pages.competition.citation import Origin
 from pages.competition.rules_table import RuleRow
 from pages.matrix.heat_map import HeatMap
-from pages.status.incidents import Incident, RowsToFix
+from pages.status.incident_types import Incident, RowsToFix
 from pages.submission.progress_steps import Step
 from pages.submission.rank_explanation import RankExplanation
 from rounds.models import Release, Round
@@ -29,7 +29,7 @@ from submissions.models import Build, Submission
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from pages.board.freeze import Freeze
+    from pages.board.freeze_notice import Freeze
     from pages.board.track_cards import TrackCard
     from pages.share.picture import SharedRow
 
@@ -141,14 +141,6 @@ class RoundProgress:
     total: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundContent(Content):
-    """Results of a published round. `perturbed` are the downloads of released images; `charts`: it has charts."""
-
-    charts: bool = False
-    perturbed: Content | None = None
-
-
 @dataclass(frozen=True)
 class RoundFigures:
     """Figures of a round: charts, each of which is a file by its key, and further tables by the name of their file."""
@@ -164,6 +156,18 @@ class RoundFigures:
         """Return the table of a name or of the chart of this key, None for an unknown one."""
         chart = self.chart(name)
         return self.tables.get(name) if chart is None else chart.table
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundContent(Content):
+    """Results of a published round. `perturbed` are the downloads of released images; `charts`: it has charts.
+
+    `figures` are what `PageFormat.round_figures` returns, made of what the results have read already.
+    """
+
+    charts: bool = False
+    perturbed: Content | None = None
+    figures: RoundFigures = field(default_factory=RoundFigures)
 
 
 @dataclass(frozen=True)

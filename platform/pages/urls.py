@@ -10,8 +10,8 @@ from pages.board import curve_views as curves
 from pages.board import history_views as history
 from pages.board import views as boards
 from pages.competition import announcement_views as announcements
-from pages.competition import document_views as written
 from pages.competition import feed_views as feeds
+from pages.competition import page_and_terms_views as written
 from pages.competition import views as competitions
 from pages.directory import views as directory
 from pages.formats import page_formats

@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import EntryAdmin, TrackAdmin
-from core.administration.columns import linked
-from core.administration.permissions import ReadOnlyAdmin
+from core.administration.admin_base_classes import ReadOnlyAdmin
+from core.administration.link_columns import linked
 from core.roles import Right
 from repositories.models import PushCost, Repository
 

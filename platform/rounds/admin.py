@@ -14,9 +14,9 @@ from django.template.response import TemplateResponse
 
 from competitions.permissions import may_in
 from core import platform_error_report
-from core.administration.actions import confirmed_action
-from core.administration.columns import labelled, linked
-from core.administration.permissions import AddableAdmin, ReadOnlyAdmin, model_field_names
+from core.administration.admin_base_classes import AddableAdmin, ReadOnlyAdmin, model_field_names
+from core.administration.confirmed_actions import confirmed_action
+from core.administration.link_columns import labelled, linked
 from core.errors import Fault, Refusal
 from rounds import admin_actions
 from rounds.formats import format_of, schedule_title
@@ -24,7 +24,7 @@ from rounds.forms import PlanForm
 from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
 from rounds.objections.selectors import objection_title
 from rounds.planning.plan import plan_round
-from rounds.running.dashboard import dashboard
+from rounds.running.dashboard_data import dashboard
 from rounds.running.transitions import acts_in
 
 log = logging.getLogger(__name__)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from core.administration.actions import AdminAction
+from core.administration.confirmed_actions import AdminAction
 from core.errors import Refusal, refuse_all
 from core.roles import Right
-from rounds import services
 from rounds.formats import format_of
 from rounds.forms import PartsForm, PublishForm
 from rounds.models import Release, Round
@@ -18,6 +17,7 @@ from rounds.publishing.licence_review import confirm_licence, refuse_licence
 from rounds.publishing.preview import pool_sentences, preview_digest, warnings
 from rounds.publishing.publication import publish
 from rounds.release import released_parts as releasing
+from rounds.running import acts
 
 State = Round.State
 
@@ -33,26 +33,26 @@ START = AdminAction(
     "Start",
     "The round starts to play on free workers, until it is scored. You can pause it.",
     "started",
-    lambda row, by, reason: services.start(round_=row, by=by, reason=reason),
+    lambda row, by, reason: acts.start(round_=row, by=by, reason=reason),
 )
 PAUSE = AdminAction(
     "Pause",
     "Nothing new starts; what is running finishes and is kept. You can resume the round.",
     "paused",
-    lambda row, by, reason: services.pause(round_=row, by=by, reason=reason),
+    lambda row, by, reason: acts.pause(round_=row, by=by, reason=reason),
 )
 RESUME = AdminAction(
     "Resume",
     "The round continues where it was.",
     "resumed",
-    lambda row, by, reason: services.resume(round_=row, by=by, reason=reason),
+    lambda row, by, reason: acts.resume(round_=row, by=by, reason=reason),
 )
 CANCEL = AdminAction(
     "Cancel",
     "The round ends permanently, without a result. What was played is kept but does not count, and samples that were "
     "played are never used again. Its freeze window is cancelled, or ends now.",
     "cancelled",
-    lambda row, by, reason: services.cancel(round_=row, by=by, reason=reason),
+    lambda row, by, reason: acts.cancel(round_=row, by=by, reason=reason),
 )
 
 

@@ -24,7 +24,7 @@ from unfold.widgets import (
 )
 
 from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
-from core.administration.actions import ReasonForm
+from core.administration.confirmed_actions import ReasonForm
 from rounds.formats import round_formats
 from rounds.models import Release, Round
 

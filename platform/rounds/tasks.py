@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 
 from core import platform_error_report
-from core.logs import log_ids
+from core.log_formatters import log_ids
 from rounds import site_verification
 from rounds.formats import format_of
 from rounds.models import Round

@@ -10,16 +10,16 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.admin import PersonAdmin
 from competitions.admin import CompetitionAdmin
-from core.administration.actions import AdminAction, confirmed_action, counted
-from core.administration.columns import labelled, linked
-from core.administration.permissions import ReadOnlyAdmin
+from core.administration.admin_base_classes import ReadOnlyAdmin
+from core.administration.confirmed_actions import AdminAction, confirmed_action, counted
+from core.administration.link_columns import labelled, linked
 from core.roles import Right
 from repositories.admin import RepositoryAdmin
 from submissions import hiding, services
 from submissions.extension_points import published_titles
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
-from submissions.organiser_history import history_of
 from submissions.quota_ledger import awaiting_organiser
+from submissions.submission_history import history_of
 
 PersonAdmin.add_counts("submissions")
 CompetitionAdmin.add_counts("players")

@@ -10,7 +10,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from core import clock
 from repositories.models import Repository
-from submissions.build_faults import paused_submissions
+from submissions.build_outcomes import paused_submissions
 from submissions.models import Build, Submission
 from workers.fair_share import Waiting, round_robin
 from workers.models import Priority

@@ -11,7 +11,7 @@ from django.conf import settings
 from core.errors import Fault, Refusal
 from evaluation.builder.build_pack_detection import CONFIGURATION_FILES, check_configuration_size
 from evaluation.builder.build_plan import plan_within_limits
-from evaluation.builder.source_tree import BINDER_DIRECTORIES
+from evaluation.builder.submission_files import BINDER_DIRECTORIES
 from evaluation.domain.errors import HostRefusal
 from repositories.git_reader import GitReader, TreeFile
 

@@ -1,7 +1,7 @@
 """Attempts to build submissions: claim, and the transition of the submission at the end.
 
 A worker holds its `Build` by a lease (`workers.lease`). Only the holder decides on the submission's next state. Each
-claim makes a new `Build`, so that a submission's faults are those of its builds (`submissions.build_faults`).
+claim makes a new `Build`, so that a submission's faults are those of its builds (`submissions.build_outcomes`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from core import clock, event_log, platform_error_report
 from core.time_format import in_words
 from core.worker_notifications import notify
 from submissions import player_builds, quota_ledger, state_timeouts
-from submissions.build_faults import (
+from submissions.build_order import BUILD
+from submissions.build_outcomes import (
     FAULT,
     LOST,
     OVERDUE,
@@ -33,7 +34,6 @@ from submissions.build_faults import (
     pause_after,
     paused_submissions,
 )
-from submissions.build_order import BUILD
 from submissions.formats import format_of
 from submissions.hiding import label_player
 from submissions.models import Build, Player, Submission

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from core import clock
 from submissions import build_order, build_queue
-from submissions.build_faults import FAULT, HOST, STOPPED
+from submissions.build_outcomes import FAULT, HOST, STOPPED
 from submissions.models import Build
 from submissions.pipeline import BuildSession, clean_text
 from workers.lease import Heartbeat

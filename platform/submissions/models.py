@@ -182,7 +182,7 @@ class Build(Leased):
     """Checks of the smoke test: a list of {name, passed, seen, headline, fix}; `passed` is null where it was not
     reached."""
     pictures = models.JSONField(default=dict, blank=True)
-    """What `submissions.smoke_pictures` keeps of the smoke test's public samples; empty for none."""
+    """What `submissions.smoke_test_pictures` keeps of the smoke test's public samples; empty for none."""
 
     class Meta:
         ordering = ["attempt"]

@@ -14,15 +14,15 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from competitions.rules_reader import Rules
-from core import event_log, traces
+from core import event_log, submission_traces
 from core.errors import Refusal
 from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
-from evaluation.domain.smoke_checks import SmokeCheck
-from submissions import build_order, build_queue, player_builds, smoke_pictures
-from submissions.build_faults import READY
+from evaluation.domain.smoke_test_result import SmokeCheck
+from submissions import build_order, build_queue, player_builds, smoke_test_pictures
 from submissions.build_logs import LogWriter, clean
+from submissions.build_outcomes import READY
 from submissions.formats import submission_formats
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import Build, LogChunk, Player
 from submissions.selectors import BUILD_ERROR
 from submissions.smoke_test import SmokeTest, as_rows, what_failed
@@ -111,7 +111,7 @@ def _work(build: Build, writer: LogWriter, require: Callable[[], None]) -> None:
     format_ = submission_formats.of(competition)
     stage = format_.smoke_test(competition)
     try:
-        with traces.span("build"):
+        with submission_traces.span("build"):
             player = format_.build(submission, log_line)
         close_old_connections()  # it was idle for a long time
         writer.flush()
@@ -128,17 +128,17 @@ def _work(build: Build, writer: LogWriter, require: Callable[[], None]) -> None:
         reason = _reason_of(refusal)
         if not build_queue.refuse(build, reason, problem, clean_text(shorten(refusal.fix))):
             raise LostClaimError from refusal
-        traces.set_attributes(outcome=reason)
+        submission_traces.set_attributes(outcome=reason)
 
 
 def _check(
     build: Build, player: Player, stage: SmokeTest[Rules], writer: LogWriter, require: Callable[[], None]
 ) -> None:
-    with traces.span("smoke test"):
+    with submission_traces.span("smoke test"):
         played = stage.play(player, on_log=writer.write, on_piece=require)
     checks = [_cleaned(check) for check in played.checks]
     close_old_connections()
-    smoke_pictures.keep(build, played.pictures)
+    smoke_test_pictures.keep(build, played.pictures)
     rows = as_rows(checks)
     for check in checks:
         result = "not reached" if check.passed is None else "passed" if check.passed else "FAILED"
@@ -151,7 +151,7 @@ def _check(
         outcome, done = CHECK_FAILED, build_queue.refuse(build, CHECK_FAILED, problem, fix, rows)
     if not done:
         raise LostClaimError
-    traces.set_attributes(outcome=outcome)
+    submission_traces.set_attributes(outcome=outcome)
 
 
 def _reason_of(refusal: Refusal) -> str:

@@ -13,7 +13,7 @@ from repositories.git_reader import GitReader
 from repositories.http.push_hooks import AcceptedPush, Push
 from repositories.ref_rules import SUBMISSION, RefUpdate
 from submissions.admission import check_may_submit
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import QuotaSlot
 from submissions.preflight import check_content
 from submissions.quota import Allowance, allowance_of

@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from accounts.models import User
 from competitions.models import Competition
 from competitions.permissions import require_not_archived
-from core import clock, event_log, platform_error_report, traces, worker_notifications
+from core import clock, event_log, platform_error_report, submission_traces, worker_notifications
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
 from repositories.git_reader import GitReader
@@ -215,7 +215,7 @@ def _bind_late(slot: QuotaSlot) -> bool:
 
 def _bind_stored(slot: QuotaSlot) -> None:
     """Create the submission of a tag whose push nobody waits for any more."""
-    trace = traces.RootSpan("late tag")
+    trace = submission_traces.RootSpan("late tag")
     trace.submission = bind(slot=slot, by=slot.reserved_by).pk
     trace.end()
 

@@ -11,7 +11,7 @@ from competitions.models import Competition
 from core import clock
 from core.data_difference import Difference
 from core.extension_point import ExtensionPoint
-from submissions import build_faults
+from submissions import build_outcomes
 from submissions.extension_points import measured_late, void_by_platform
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW
@@ -78,10 +78,10 @@ def _refund_was_due(submission: Submission, slot: QuotaSlot, void: Container[int
     if slot.reason == OVERDUE and (submission.overdue_at or submission.pk in late):
         return True
     if slot.reason == BUILD_REJECTED:
-        not_rejected = {build_faults.READY, build_faults.WITHDRAWN} | build_faults.NOT_COUNTED
-        not_rejected |= build_faults.PLATFORM_FAULTS
+        not_rejected = {build_outcomes.READY, build_outcomes.WITHDRAWN} | build_outcomes.NOT_COUNTED
+        not_rejected |= build_outcomes.PLATFORM_FAULTS
         return submission.builds.exclude(finished_at=None).exclude(outcome__in=not_rejected).exists()
-    faults = submission.builds.filter(outcome__in=build_faults.PLATFORM_FAULTS)
+    faults = submission.builds.filter(outcome__in=build_outcomes.PLATFORM_FAULTS)
     return submission.pk in void or faults.count() >= MAX_FAULTS
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.permissions import require, require_not_archived
-from core import clock, event_log, traces, worker_notifications
+from core import clock, event_log, submission_traces, worker_notifications
 from core.errors import Fault, Refusal, RefusedInState
 from core.roles import Right
 from repositories.git_reader import GitReader
@@ -33,7 +33,7 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
 
     Raise `Refusal` or `RefusedForNow`; no slot is used then.
     """
-    trace = traces.RootSpan("submit")
+    trace = submission_traces.RootSpan("submit")
     settle_reservations(repository)
     settle_late_tags(repository)
     with (

@@ -15,10 +15,10 @@ from competitions.sample_set_selectors import development_set
 from competitions.sample_store import samples_of
 from competitions.selectors import rules_in_force
 from core.errors import Fault, Refusal
-from evaluation.domain import smoke_checks
+from evaluation.domain import smoke_test_result
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
+from evaluation.domain.smoke_test_result import SmokeCheck, SmokeTestResult
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from workers.calibration import calibration, measure_again, require_steady
@@ -98,5 +98,5 @@ def what_failed(checks: Sequence[SmokeCheck], command: str) -> tuple[str, str]:
 
     `command` plays them on the participant's own machine.
     """
-    problem, fixes = smoke_checks.what_failed(checks)
+    problem, fixes = smoke_test_result.what_failed(checks)
     return problem, "\n".join([*fixes, CHECK_LOCALLY.format(command=command)])

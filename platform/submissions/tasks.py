@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from submissions import build_queue, pipeline, quota_ledger, smoke_pictures, unused_image_removal
+from submissions import build_queue, pipeline, quota_ledger, smoke_test_pictures, unused_image_removal
 from submissions.quota_ledger import settle_reservations
 
 
@@ -30,6 +30,6 @@ def settle_late_tags() -> None:
 @shared_task(name="submissions.collect_images")  # type: ignore[untyped-decorator]
 def collect_images() -> None:
     """Remove unused images, checkouts and old pictures, and store what this host built for all hosts."""
-    smoke_pictures.remove_old()  # first: the others need the engine
+    smoke_test_pictures.remove_old()  # first: the others need the engine
     unused_image_removal.collect()
     unused_image_removal.keep()

@@ -14,7 +14,7 @@ from docker.errors import DockerException
 from core import clock
 from evaluation.builder.build_container import sweep as sweep_builds
 from evaluation.builder.image_archive import DIGEST_LABEL
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from submissions.extension_points import players_in_use
 from submissions.image_layers import remove_layers
 from submissions.models import Player

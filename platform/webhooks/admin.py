@@ -11,9 +11,9 @@ from django.forms import CheckboxSelectMultiple, ModelForm, MultipleChoiceField
 from django.http import HttpRequest
 
 from accounts.selectors import signed_in_user
-from core.administration.actions import AdminAction, ReasonForm, confirmed_action
-from core.administration.columns import linked
-from core.administration.permissions import ManagedAdmin, ReadOnlyAdmin
+from core.administration.admin_base_classes import ManagedAdmin, ReadOnlyAdmin
+from core.administration.confirmed_actions import AdminAction, ReasonForm, confirmed_action
+from core.administration.link_columns import linked
 from core.roles import Right
 from webhooks import services
 from webhooks.models import Delivery, Webhook, WebhookEvent

@@ -1,7 +1,7 @@
 """Addresses of receivers: which the site sends requests to, so that nobody reaches through it what is not public.
 
 A name is resolved once for each attempt, every address of it is checked, and the connection goes to one of these
-(`webhooks.exchange`): a second answer of the name server changes nothing.
+(`webhooks.delivery_request`): a second answer of the name server changes nothing.
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ from competitions.models import Announcement
 from core import clock, event_log, platform_error_report
 from core.errors import Refusal
 from submissions.build_logs import clean
-from webhooks import exchange
-from webhooks.content import body_of, subject_of
+from webhooks import delivery_request
+from webhooks.delivery_request import Answer
 from webhooks.disabled_mail import tell_owners
-from webhooks.exchange import Answer
 from webhooks.models import Delivery, Webhook
+from webhooks.payload import body_of, subject_of
 from webhooks.receiver_address import LOOPBACK, IpNetwork, Receiver, host_of, read_receiver
 from webhooks.signatures import secret_of, signature
 
@@ -57,7 +57,7 @@ class _SignedRequest:
     headers: dict[str, str]
 
 
-def send_due(*, post: Post = exchange.post, allowed: Sequence[IpNetwork] | None = None) -> bool:
+def send_due(*, post: Post = delivery_request.post, allowed: Sequence[IpNetwork] | None = None) -> bool:
     """Send the deliveries that are due, at most one for each webhook; return whether there may be more.
 
     Those whose webhook works come first. Safe to call concurrently: each is claimed by one caller.

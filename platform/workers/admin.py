@@ -12,9 +12,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from accounts.selectors import signed_in_user
-from core.administration.actions import AdminAction, confirmed_action
-from core.administration.columns import linked
-from core.administration.permissions import ReadOnlyAdmin, is_superuser
+from core.administration.admin_base_classes import ReadOnlyAdmin, is_superuser
+from core.administration.confirmed_actions import AdminAction, confirmed_action
+from core.administration.link_columns import linked
 from core.roles import Right
 from workers import host_comparisons, host_credentials
 from workers.models import Host, HostComparison, HostCredential, Worker, WorkerTime

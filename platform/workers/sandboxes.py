@@ -12,9 +12,9 @@ from core.errors import Fault
 from core.sandbox_trust import trust_problem
 from evaluation.domain.errors import HostRefusal
 from evaluation.sandbox.base import Resources, Sandbox
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.process import ProcessSandbox
-from evaluation.sandbox.stoppable import StoppableSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
+from evaluation.sandbox.stoppable_sandbox import StoppableSandbox
 
 __all__ = [
     "Resources",

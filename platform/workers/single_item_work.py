@@ -18,8 +18,8 @@ from workers.lease import Heartbeat, LostClaimError
 from workers.models import Worker
 from workers.sandboxes import Sandbox, StoppableSandbox, stoppable_sandbox
 from workers.team_queue_order import charge
+from workers.work_item_models import WorkItem
 from workers.work_item_queue import Item, ItemQueue, take
-from workers.work_items import WorkItem
 from workers.work_kind_interface import Held, PlaySession, Turn
 
 

@@ -19,7 +19,7 @@ from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
 from workers.fault_record import columns_after
 from workers.team_queue_order import PLAY, charge
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 from workers.work_kind_interface import Claim, Held, Work
 from workers.worker_name import host_of
 

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from workers.lease import Heartbeat, Leased
 from workers.models import Priority, Worker
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 
 Claim = TypeVar("Claim")
 """An item of the kind that a worker holds, with what is needed to play it."""

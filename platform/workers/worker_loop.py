@@ -10,9 +10,9 @@ from typing import Any
 
 from django.conf import settings
 
-from core import clock, platform_error_report, traces, worker_notifications
+from core import clock, platform_error_report, submission_traces, worker_notifications
 from core.database_failures import FAILURES, persist
-from core.logs import log_ids
+from core.log_formatters import log_ids
 from evaluation.domain.errors import StoppedError
 from workers import host_health, lease, queue
 from workers.heartbeat import WorkerHeartbeat
@@ -90,7 +90,7 @@ def _traced(kind: Work[Any], claim: Any) -> AbstractContextManager[None]:
     if not settings.TRACES:
         return nullcontext()
     known = {"kind": kind.name, "worker": kind.row(claim).holder, "outcome": "played"}
-    return traces.span(kind.step(claim), partial(kind.traced, claim), **known)
+    return submission_traces.span(kind.step(claim), partial(kind.traced, claim), **known)
 
 
 def _release(

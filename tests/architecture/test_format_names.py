@@ -95,7 +95,7 @@ def test_every_exception_is_needed(root: Path) -> None:
         ("templates/pages/board/board.html", "{% if shown %}{% elif transfer %}{% endif %}"),
         ("platform/submissions/models.py", "track_name = models.CharField(choices=Track.Name.choices)"),
         ("platform/pages/views/boards.py", "competition.tracks.filter(name='untargeted')"),
-        ("platform/demo/demo_site.py", 'if competition.format in ("query",):'),
+        ("platform/demo/demo_script.py", 'if competition.format in ("query",):'),
         ("platform/api/serializers.py", 'DEFENCES = "defence"'),
         ("platform/rounds/models.py", 'return {"model": 1}'),
         ("templates/pages/home.html", "{% url 'pages:board' slug 'targeted_attack' %}"),

@@ -14,7 +14,7 @@ import pytest
 
 MADE_OF = [
     *("deploy", "constraints.txt", "pyproject.toml", "README.md", "LICENSE", "evaluation/__init__.py"),
-    *("evaluation/sdk", "evaluation/formats/query/referee/build_distances.py"),
+    *("evaluation/sdk", "evaluation/formats/query/referee/distances_build_hook.py"),
 ]
 """A part of the repository that makes both wheels in a second."""
 BILL = """\

@@ -19,24 +19,24 @@ SAME_WORD = {
     ("accounts/models.py", "rounds"),
     *(("accounts/models.py", name) for name in ("challenges", "matches")),
     ("workers/models.py", "round"),  # the label of a priority
-    ("api/rounds.py", "standings"),  # of a round, in any format
-    ("api/rounds.py", "warnings"),
-    ("api/round_acts.py", "warnings"),  # of a preview
-    ("api/rounds.py", "decisions"),  # methods of a format, and the addresses of what they answer
+    ("api/round_views.py", "standings"),  # of a round, in any format
+    ("api/round_views.py", "warnings"),
+    ("api/round_act_views.py", "warnings"),  # of a preview
+    ("api/round_views.py", "decisions"),  # methods of a format, and the addresses of what they answer
     ("api/submission_views.py", "evaluations"),
-    ("api/matches.py", "matches"),
-    ("api/challenges.py", "challenges"),
+    ("api/match_views.py", "matches"),
+    ("api/challenge_views.py", "challenges"),
     *(("api/urls.py", name) for name in ("challenges", "decisions", "evaluations", "matches")),
     *((f"pages/manual/{name}.py", "decisions") for name in ("documents", "views")),  # of this project
-    ("pages/team/team_page.py", "standings"),
+    ("pages/team/team_page_data.py", "standings"),
     ("pages/team/views.py", "standings"),
     *(
         (f"competitions/{name}.py", "rounds")  # of a file
-        for name in ("import_preview", "services", "shifted_dates", "toml_schema")
+        for name in ("import_preview", "services", "shifted_dates", "competition_file_reader")
     ),
     ("competitions/season_costs.py", "submissions"),  # a number of them
     ("pages/column_leaderboard_pages.py", "standings"),
-    ("rounds/running/dashboard.py", "standings"),
+    ("rounds/running/dashboard_data.py", "standings"),
 }
 
 

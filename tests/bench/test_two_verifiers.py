@@ -9,10 +9,10 @@ import pytest
 
 from bench.tampered_bundles import SEED, body_of, changes_of
 from bench.two_verifiers import said_by_node, said_by_python
-from evaluation.bundle import parts
-from evaluation.bundle.parts import decode, encode
+from evaluation.bundle import body_in_parts
+from evaluation.bundle.body_in_parts import decode, encode
 from evaluation.bundle.signing import sign
-from tests.evaluation.bundle.test_parts import cut, of
+from tests.evaluation.bundle.test_body_in_parts import cut, of
 
 
 def test_they_accept_the_same_bundles() -> None:
@@ -40,7 +40,7 @@ def test_they_refuse_parts_and_columns_that_no_writer_writes(seed: int, monkeypa
     wide = [each | ({column: np.zeros(len(each[column]), "<f8")} if each["kind"] == kind else {}) for each in lines]
     bundles = {"a billion rows": sign(of(billion, lines=len(lines)), SEED), "a wide column": sign(encode(wide), SEED)}
 
-    monkeypatch.setattr(parts, "PART_BYTES", len(whole) // 3)
+    monkeypatch.setattr(body_in_parts, "PART_BYTES", len(whole) // 3)
     signed, other = (sign(encode(decode(body_of(number))), SEED) for number in (seed, seed + 2))
     signature, _, body = signed.partition(b"\n")
     manifest, (first, second, *rest) = cut(body)

@@ -21,10 +21,10 @@ from evaluation.formats.query.catalogue import find_baseline
 from formats.query.matches.player_builds import build
 from repositories.git_reader import GitReader
 from repositories.services import repository_of
-from rounds import services
 from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
+from rounds.running import acts
 from submissions.models import Player, Submission
 
 MODELS, ATTACKS = 3, 3
@@ -121,4 +121,4 @@ def start_round(competition: Competition, by: User, *, samples: int) -> None:
         by=by,
     )
     freeze(round_=planned, by=by, reason="It is time.")
-    services.start(round_=planned, by=by, reason="It is time.")
+    acts.start(round_=planned, by=by, reason="It is time.")

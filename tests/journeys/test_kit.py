@@ -35,7 +35,7 @@ from core import clock, worker_notifications
 from formats.query.challenges import services as challenge_services
 from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.tasks import sweep
-from formats.query.pages.reproduction import challenge_reproduction
+from formats.query.pages.reproduction_commands import challenge_reproduction
 from submissions import pipeline
 from submissions.models import Submission
 from submissions.selectors import whole_log

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rounds.models import Round
-from rounds.release.downloads import bundle_of
+from rounds.release.release_files import bundle_of
 
 
 def bundle_content(round_: Round) -> bytes:

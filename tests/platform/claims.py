@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core import clock
 from formats.query.matches.models import Match
 from formats.query.matches.piece_queue import PLAYED_WITH, Claim, claim_next, waiting_for
-from formats.query.matches.queue_order import IN_ORDER
+from formats.query.matches.waiting_teams import IN_ORDER
 from formats.transfer.tournaments import run_queue
 from formats.transfer.tournaments.models import Run
 from formats.transfer.tournaments.selectors import KINDS, AnyRun

@@ -27,9 +27,9 @@ from competitions.sample_store import keep_samples
 from config.lock_order import lock_order
 from core import clock
 from evaluation.builder import tree_digest
-from evaluation.builder.source_tree import TreeEntry
+from evaluation.builder.submission_files import TreeEntry
+from evaluation.formats.query.rules import QueryRules
 from formats.query.matches import repeated_pieces
-from formats.query.matches.engine_rules import query_rules
 from formats.query.tracks import TRACKS
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder
@@ -217,7 +217,7 @@ def sample_sets(competition: Competition, rules: RulesVersion) -> dict[str, Samp
     made = {}
     for purpose, split, count in (("development", "dev", 10), ("validation", "validation", 6)):
         digest, class_names = keep_samples(
-            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules)
+            source="digits", split=split, count=count, target_seed=7, rules=rules.rules_as(QueryRules)
         )
         made[purpose] = SampleSet.objects.create(
             competition=competition,

@@ -17,13 +17,13 @@ from competitions.sample_store import samples_of
 from core import object_store, worker_notifications
 from core.data_difference import Difference, Verified
 from formats.base import Format, register
-from rounds.engine_adapter import commitment_of, encode
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
 from rounds.publishing.preview import Preview, moved, places_of
 from rounds.running.dashboard_tables import DashboardPart, places
 from rounds.running.transitions import locked, move
+from rounds.shared_bundle_values import commitment_of, encode
 from submissions.extension_points import players_in_use
 from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission

@@ -7,7 +7,7 @@ from django.db import models
 from competitions.models import SampleSet
 from rounds.models import Round
 from submissions.models import Submission
-from workers.work_items import HostedItem
+from workers.work_item_models import HostedItem
 
 
 class Guess(HostedItem):

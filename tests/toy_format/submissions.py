@@ -13,7 +13,7 @@ from competitions.rules_reader import RulesReader
 from core.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Program
-from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
+from evaluation.domain.smoke_test_result import SmokeCheck, SmokeTestResult
 from repositories.git_reader import GitReader, TreeFile
 from rounds.season_costs import CostsOfBuilds
 from submissions.checked_commit import CheckedCommit

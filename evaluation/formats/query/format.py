@@ -10,8 +10,8 @@ from typing import ClassVar
 from evaluation.builder.manifest import MANIFEST_NAME, parse_manifest
 from evaluation.formats.base import EngineFormat, FirstSubmission
 from evaluation.formats.query.catalogue import Baseline, baselines
+from evaluation.formats.query.submission_templates import QueryTemplate, query_templates
 from evaluation.formats.query.submissions_2018.manifest_2018 import FILE_NAME as CROWDAI_NAME
-from evaluation.formats.query.templates import QueryTemplate, query_templates
 
 
 class Query(EngineFormat):

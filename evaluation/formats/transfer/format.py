@@ -9,7 +9,7 @@ from typing import ClassVar
 from evaluation.formats.base import EngineFormat, FirstSubmission
 from evaluation.formats.transfer.catalogue import TransferBaseline, transfer_baselines
 from evaluation.formats.transfer.metadata import METADATA_NAME, parse_metadata
-from evaluation.formats.transfer.templates import TransferTemplate, transfer_templates
+from evaluation.formats.transfer.submission_templates import TransferTemplate, transfer_templates
 
 
 class Transfer(EngineFormat):

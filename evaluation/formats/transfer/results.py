@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.domain.explained_names import ExplainedName
+from evaluation.domain.explained_enum import ExplainedName
 from evaluation.domain.images import Images
 
 REPEAT_LEVEL = 0.001

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.columns import labelled, linked
-from core.administration.permissions import ReadOnlyAdmin, model_field_names
-from formats.curves.best_known.work import proofs
+from core.administration.admin_base_classes import ReadOnlyAdmin, model_field_names
+from core.administration.link_columns import labelled, linked
+from formats.curves.benchmark_work import benchmarks
+from formats.curves.best_known.proof_work import proofs
 from formats.curves.models import Benchmark, Improvement, ModelScore, Proof
-from formats.curves.work import benchmarks
-from workers.item_admin import STATE_COLOURS, ItemAdmin, item_actions
+from workers.work_item_admin import STATE_COLOURS, ItemAdmin, item_actions
 
 
 @admin.register(Benchmark)

@@ -17,12 +17,12 @@ from api.rounded_fields import DistanceField, ShareField
 from api.serializers import AnswerSerializer
 from competitions.board_freezes import sees_live
 from competitions.models import Track
-from formats.curves.best_known.history import best_known
-from formats.curves.best_known.json_values import as_values
+from formats.curves.best_known.best_known_as_json import as_values
+from formats.curves.best_known.best_known_distances import best_known
 from formats.curves.best_known.released_models import released_entries
-from formats.curves.board import CurvesBoard, threat_models_of
 from formats.curves.models import Benchmark
-from formats.curves.scores import newest_benchmarks
+from formats.curves.requests_and_scores import newest_benchmarks
+from formats.curves.threat_model_boards import CurvesBoard, threat_models_of
 from submissions.column_leaderboard import PlainRow
 from submissions.models import Submission
 

@@ -35,4 +35,4 @@ class CurvesConfig(AppConfig):
     def ready(self) -> None:
         """Register the format."""
         import_module("formats.curves.format")
-        import_module("formats.curves.api_proofs")
+        import_module("formats.curves.proof_api")

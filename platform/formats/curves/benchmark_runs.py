@@ -35,12 +35,11 @@ from evaluation.formats.curves.attacks.n_attack import NAttack
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.replayed_queries import ReplayedQueries
-from evaluation.formats.curves.models.sandboxed import GRADIENT_FACTOR, ModelFailedError, sandboxed
+from evaluation.formats.curves.models.replayed_queries_check import ReplayedQueries
+from evaluation.formats.curves.models.sandboxed_classifier import GRADIENT_FACTOR, ModelFailedError, sandboxed
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
-from evaluation.formats.curves.runner.results_file import encode
-from evaluation.formats.curves.runner.run import (
+from evaluation.formats.curves.runner.benchmark_run import (
     BenchmarkRun,
     Subject,
     dataset_digest,
@@ -49,10 +48,10 @@ from evaluation.formats.curves.runner.run import (
     require,
     start_images,
 )
-from evaluation.formats.curves.runner.settings import BenchmarkSettings
+from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
+from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, median_distance
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
-from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
@@ -93,7 +92,7 @@ def most_questions(listed: ListedAttack) -> float:
 
 def played(item: Benchmark, sandbox: Sandbox) -> dict[str, Any]:
     """Play a benchmark; return the columns of its result. An error of the submission is part of them."""
-    rules, player = curves_rules(item.rules), item.submission.player
+    rules, player = item.rules.rules_as(CurvesRules), item.submission.player
     if player is None:
         raise Fault(f"{item.submission} is ready without a player")
     seed = seed_of(item.rules.competition, player, item.sample_set.digest, item.listed)

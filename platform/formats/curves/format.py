@@ -13,15 +13,15 @@ from core import worker_notifications
 from formats.base import Format, register
 from formats.curves import NAME
 from formats.curves.api import CurvesApi
-from formats.curves.best_known.work import proofs
-from formats.curves.board import CurvesBoard
-from formats.curves.competition import CurvesCompetition
+from formats.curves.benchmark_work import benchmarks
+from formats.curves.best_known.proof_work import proofs
 from formats.curves.models import Benchmark, Proof
 from formats.curves.pages import CurvesPages
 from formats.curves.player_builds import build
-from formats.curves.rounds import CurvesRounds
-from formats.curves.submissions import check_commit
-from formats.curves.work import benchmarks
+from formats.curves.preflight import check_commit
+from formats.curves.round_format import CurvesRounds
+from formats.curves.rules_and_tracks import CurvesCompetition
+from formats.curves.threat_model_boards import CurvesBoard
 from submissions.extension_points import players_in_use, void_by_platform
 from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission
@@ -77,6 +77,6 @@ submissions = SubmissionFormat(
     played_by_command=True,
     has_baselines=False,
 )
-import_module("formats.curves.archive")
+import_module("formats.curves.archived_tables")
 register(Format(NAME, CurvesCompetition(), submissions, CurvesRounds(), CurvesPages(), CurvesApi(CurvesBoard())))
 kinds += [benchmarks, proofs]

@@ -10,7 +10,7 @@ from evaluation.formats.curves.rules import ListedAttack
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 from rounds.models import Round, RoundEntry
 from submissions.models import Submission
-from workers.work_items import HostedItem
+from workers.work_item_models import HostedItem
 
 GOALS = [(Goal.UNTARGETED.value, "untargeted"), (Goal.TARGETED.value, "targeted")]
 NORMS = [(Norm.LINF.value, "L-inf"), (Norm.L2.value, "L2")]

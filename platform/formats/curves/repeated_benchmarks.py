@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from competitions.formats import RepeatedWork
 from competitions.models import Competition
-from formats.curves.engine_rules import curves_rules
+from evaluation.formats.curves.rules import CurvesRules
 from formats.curves.measured_speed import measured_benchmarks, most_queries
 from formats.curves.models import Benchmark
-from formats.curves.scores import measure_of
+from formats.curves.requests_and_scores import measure_of
 from submissions.selectors import ready_submissions
 
 
@@ -18,5 +18,5 @@ def repeated_benchmarks(competition: Competition) -> RepeatedWork:
     if (measured := measured_benchmarks(known)) is None:
         return RepeatedWork(submissions, None)
     measure = measure_of(competition)
-    queries = most_queries(curves_rules(measure.rules).attacks, measure.samples.count)
+    queries = most_queries(measure.rules.rules_as(CurvesRules).attacks, measure.samples.count)
     return RepeatedWork(submissions, submissions * queries * measured.seconds_per_query)

@@ -9,7 +9,6 @@ from competitions.sample_set_selectors import sample_set_for
 from competitions.season_costs import NOBODY, CostLine, ExpectedSeason, Quantity, SeasonCosts
 from competitions.selectors import rules_in_force
 from evaluation.formats.curves.rules import CurvesRules
-from formats.curves.engine_rules import curves_rules
 from formats.curves.measured_speed import measured_benchmarks, most_queries, stored_bytes_per_image
 from formats.curves.models import Benchmark
 from formats.curves.tracks import MODEL
@@ -30,7 +29,7 @@ RESULT_BYTES = 512
 
 def season_quantities(competition: Competition) -> list[Quantity]:
     """Return the means of the last benchmarks of this competition, else of others with such images, else the limits."""
-    rules = curves_rules(rules_in_force(competition))
+    rules = rules_in_force(competition).rules_as(CurvesRules)
     query, of_query = rules.model_seconds_per_image, LIMIT
     development = sample_set_for(competition, SampleSet.Purpose.DEVELOPMENT)
     stored, of_stored = float(RESULT_BYTES), "An assumption: nothing was played yet."
@@ -80,7 +79,7 @@ def season_costs(competition: Competition, season: ExpectedSeason) -> SeasonCost
     """Return builds and smoke tests, the benchmarks of the leaderboards, and each planned round with what follows."""
     expected = season.tracks.get(MODEL, NOBODY)
     values = season.quantities
-    rules = curves_rules(rules_in_force(competition))
+    rules = rules_in_force(competition).rules_as(CurvesRules)
     times = BenchmarkTimes(values["query_seconds"], values["stored_bytes"], rules, expected.gpu)
     images = sample_set_for(competition, SampleSet.Purpose.VALIDATION).count
     lines = [*build_lines(season), times.line("Leaderboards", "submissions", expected.submissions, images)]

@@ -9,15 +9,14 @@ from collections.abc import Callable
 
 from competitions.models import RulesVersion
 from core.errors import Fault
-from evaluation.domain.smoke_checks import SmokeTestResult
-from evaluation.formats.curves.models.sandboxed import GRACE_SECONDS
+from evaluation.domain.smoke_test_result import SmokeTestResult
+from evaluation.formats.curves.models.sandboxed_classifier import GRACE_SECONDS
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.runner.smoke_test import SAMPLES, check_model
 from evaluation.formats.curves.threat_models import Knowledge
-from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import needed_answers
 from formats.curves.player_builds import ready_player
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
@@ -31,7 +30,7 @@ class CurvesSmokeTest(SmokeTest[CurvesRules]):
 
     @staticmethod
     def rules_of(version: RulesVersion) -> CurvesRules:
-        return curves_rules(version)
+        return version.rules_as(CurvesRules)
 
     def player_seconds(self) -> float:
         rounds = 4 + 4 * len(self._needed())  # a round of scores or gradients takes longer

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from formats.curves import scores
+from formats.curves import requests_and_scores
 
 
 @shared_task(name="curves.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Request what leaderboards lack, and score what was played, from the database alone."""
-    scores.sweep()
+    requests_and_scores.sweep()

@@ -31,14 +31,14 @@ from formats.query.api_serializers import (
     QueryPlaceSerializer,
     WarningSerializer,
 )
-from formats.query.challenges import engine_adapter
+from formats.query.challenges import play_challenge
 from formats.query.challenges import services as challenge_services
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.opponents import opponents_of
 from formats.query.challenges.selectors import challenges_by, of_hidden_attack
 from formats.query.leaderboards import choose_submission, services
 from formats.query.leaderboards.models import Evaluation
-from formats.query.leaderboards.visibility import (
+from formats.query.leaderboards.score_visibility import (
     board,
     evaluation_of,
     public_evaluation_of,
@@ -46,7 +46,7 @@ from formats.query.leaderboards.visibility import (
     shown_evaluations_of,
 )
 from formats.query.matches import match_pictures
-from formats.query.matches.curves import MatchSampleRow, rows_of, summary
+from formats.query.matches.match_numbers_and_curves import MatchSampleRow, rows_of, summary
 from formats.query.matches.models import Match
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.match_visibility import Sight, scores_seen, sight_of
@@ -145,7 +145,7 @@ class QueryApi:
         found = challenges_by(submission).filter(pk=number).first()
         if found is None or of_hidden_attack(found):
             return None
-        return engine_adapter.picture(found, picture.sample, picture.name)
+        return play_challenge.picture(found, picture.sample, picture.name)
 
     def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
         """Return the bundled baselines of the other side, and its submissions whose code is released."""

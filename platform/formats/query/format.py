@@ -11,14 +11,14 @@ from formats.query.demo.query_demo import QueryDemo
 from formats.query.leaderboards.extensions import evaluate, rank_again
 from formats.query.matches.player_builds import build
 from formats.query.pages import QueryPages
-from formats.query.rounds.format_implementation import QueryRounds
+from formats.query.rounds.round_format import QueryRounds
 from formats.query.rules_and_tracks import QueryCompetition
 from formats.query.submissions.preflight import check_commit
 from formats.query.submissions.smoke_test import QuerySmokeTest
 from submissions.formats import SubmissionFormat
 
 import_module("formats.query.extensions")
-import_module("formats.query.archive")
+import_module("formats.query.archived_tables")
 register(
     Format(
         name=NAME,

@@ -11,12 +11,12 @@ from competitions.rule_texts import RuleText
 from competitions.rules import CHOSEN, COUNTING_SUBMISSION, LEAST_ACCURACY, NEWEST
 from competitions.rules_reader import Rules, RulesReader, one_of
 from evaluation.formats.query.rules import QueryRules
-from formats.query.first_pool_notes import first_pool_notes
+from formats.query.first_pool_import_notes import first_pool_notes
 from formats.query.leaderboards.repeated_evaluations import repeated_evaluations
-from formats.query.own_baselines import check_baseline
+from formats.query.own_baseline_check import check_baseline
 from formats.query.season_costs import season_costs, season_quantities
-from formats.query.smoke_opponents import keep_opponent
-from formats.query.smoke_test_notes import smoke_test_notes
+from formats.query.smoke_test_import_notes import smoke_test_notes
+from formats.query.smoke_test_opponents import keep_opponent
 from formats.query.tracks import TRACKS
 
 _SECONDS = "seconds of the reference machine"

@@ -18,11 +18,10 @@ from competitions.season_costs import (
 )
 from competitions.selectors import rules_in_force
 from evaluation.formats.query.rules import QueryRules
-from formats.query.matches.engine_adapter import AUDITED_IMAGES
-from formats.query.matches.engine_rules import query_rules
+from formats.query.matches.match_session import AUDITED_IMAGES
 from formats.query.matches.measured_speed import MeasuredSpeed, measured_speed, stored_bytes_per_sample
 from formats.query.matches.models import Piece
-from formats.query.rounds.engine_adapter import StageCeiling, parts_of, planned_ends
+from formats.query.rounds.round_as_engine_values import StageCeiling, parts_of, planned_ends
 from formats.query.tracks import MODEL, TARGETED, TRACKS, UNTARGETED
 from rounds.models import Round
 from rounds.season_costs import (
@@ -81,7 +80,7 @@ class QueryTimes:
 
 def season_quantities(competition: Competition) -> list[Quantity]:
     """Return the means of the last pieces of this competition, else of others with such images, else the limits."""
-    rules = query_rules(rules_in_force(competition))
+    rules = rules_in_force(competition).rules_as(QueryRules)
     built = build_quantities(competition, most_of_smoke_test(competition))
     for elsewhere, keys in ((False, [competition.pk]), (True, alike(competition))):
         pieces = Piece.objects.filter(match__rules__competition__in=keys)
@@ -140,7 +139,7 @@ def _limits(rules: QueryRules) -> list[Quantity]:
 
 def season_costs(competition: Competition, season: ExpectedSeason) -> SeasonCosts:
     """Return builds and smoke tests, the matches of each leaderboard, and each planned round with what follows it."""
-    rules = query_rules(rules_in_force(competition))
+    rules = rules_in_force(competition).rules_as(QueryRules)
     validation = sample_set_for(competition, SampleSet.Purpose.VALIDATION)
     baselines = {track.name: len(track.baselines) for track in competition.tracks.all()}
     values = season.quantities

@@ -45,7 +45,7 @@ from formats.transfer.tournaments.boards import (
     tournament_in_force,
 )
 from rounds.models import Round
-from rounds.publishing.visibility import pairs_public
+from rounds.publishing.pair_visibility import pairs_public
 from submissions.models import Submission
 
 _HELD_UP = "A run that it needs was given up after platform errors. It counts once an organiser replays the run."

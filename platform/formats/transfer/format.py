@@ -9,7 +9,7 @@ from formats.transfer import NAME
 from formats.transfer.api import TransferApi
 from formats.transfer.demo.transfer_demo import TransferDemo
 from formats.transfer.pages import TransferPages
-from formats.transfer.rounds.format_implementation import TransferRounds
+from formats.transfer.rounds.round_format import TransferRounds
 from formats.transfer.rules_and_tracks import TransferCompetition
 from formats.transfer.submissions.preflight import check_commit
 from formats.transfer.submissions.smoke_test import TransferSmokeTest
@@ -18,7 +18,7 @@ from formats.transfer.tournaments.player_builds import build
 from submissions.formats import SubmissionFormat
 
 import_module("formats.transfer.extensions")
-import_module("formats.transfer.archive")
+import_module("formats.transfer.archived_tables")
 register(
     Format(
         name=NAME,

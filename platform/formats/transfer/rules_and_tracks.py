@@ -10,7 +10,7 @@ from competitions.rule_texts import RuleText
 from competitions.rules import LEAST_ACCURACY
 from competitions.rules_reader import RuleKind, Rules, RulesReader, one_of
 from evaluation.formats.transfer.rules import Opponents, TransferRules
-from formats.transfer.own_baselines import check_baseline
+from formats.transfer.own_baseline_check import check_baseline
 from formats.transfer.season_costs import season_costs, season_quantities
 from formats.transfer.tournaments.repeated_tournament import repeated_tournament
 from formats.transfer.tracks import TRACKS

@@ -9,8 +9,8 @@ from competitions.models import Competition, SampleSet
 from competitions.sample_set_selectors import sample_set_for
 from competitions.season_costs import NOBODY, CostLine, ExpectedSeason, Quantity, SeasonCosts
 from competitions.selectors import rules_in_force
-from formats.transfer.tournaments.engine_adapter import repeats_due
-from formats.transfer.tournaments.engine_rules import transfer_rules
+from evaluation.formats.transfer.rules import TransferRules
+from formats.transfer.tournaments.engine_runs import repeats_due
 from formats.transfer.tournaments.measured_speed import MeasuredRuns, measured_runs, stored_bytes_per_image
 from formats.transfer.tournaments.models import AttackRun, DefenceRun
 from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE
@@ -28,7 +28,7 @@ from rounds.season_costs import (
 
 def season_quantities(competition: Competition) -> list[Quantity]:
     """Return the means of the last runs of this competition, else of others with such images, else the limits."""
-    rules = transfer_rules(rules_in_force(competition))
+    rules = rules_in_force(competition).rules_as(TransferRules)
     limit = rules.batch_seconds / rules.batch_images
     height, width, channels = rules.shape
     attack, of_attack = limit, LIMIT
@@ -148,7 +148,7 @@ def _everybody(field: OpposingSides, tournaments: Tournaments) -> str:
 
 
 def _tournaments(competition: Competition, season: ExpectedSeason, images: int) -> Tournaments:
-    rules = transfer_rules(rules_in_force(competition))
+    rules = rules_in_force(competition).rules_as(TransferRules)
     values = season.quantities
     return Tournaments(
         attack_seconds=values["attack_seconds"],

@@ -21,11 +21,12 @@ from django.db import connection, transaction
 from competitions.models import Competition
 from core import clock, event_log, object_store
 from core.errors import Refusal
-from core.migration_state import require_migrated
+from core.missing_migrations_check import require_migrated
 from core.models import Event, SiteIdentity
 from core.site_identity import require_identity
 from core.time_format import for_programs
 from evaluation import __version__
+from operations.archives.archive_tables import NOT_IN_EVENTS, Table, Tables, digests_in
 from operations.archives.manifest import (
     MANIFEST,
     OBJECTS,
@@ -36,8 +37,7 @@ from operations.archives.manifest import (
     object_file,
     rows_file,
 )
-from operations.archives.tables import NOT_IN_EVENTS, Table, Tables, digests_in
-from repositories.bundles import write_bundle
+from repositories.git_bundles import write_bundle
 from repositories.models import Repository
 from rounds.models import SigningKey
 from submissions.models import Submission

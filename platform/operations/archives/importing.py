@@ -19,13 +19,13 @@ from competitions.models import Competition, CompetitionOrigin
 from competitions.toml_fields import SLUG
 from core import clock, event_log, object_store
 from core.errors import Fault, HostFault, Refusal
-from core.migration_state import require_migrated
+from core.missing_migrations_check import require_migrated
 from core.site_identity import require_identity
-from operations.archives.archive_file import ArchiveFile
+from operations.archives.archive_reader import ArchiveFile
+from operations.archives.archive_tables import Tables
+from operations.archives.imported_rows import RowWriter
 from operations.archives.manifest import OTHER_FILE, ArchiveManifest, bundle_file, require_readable
-from operations.archives.new_rows import RowWriter
-from operations.archives.tables import Tables
-from repositories.bundles import read_bundle
+from repositories.git_bundles import read_bundle
 from repositories.models import Repository
 from rounds.formats import format_of
 from rounds.models import Release

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from core import clock, event_log
 from core.errors import Fault, Refusal
-from core.migration_state import require_migrated
+from core.missing_migrations_check import require_migrated
 from core.models import Event, SiteIdentity
 from core.site_identity import require_identity
 from evaluation import __version__

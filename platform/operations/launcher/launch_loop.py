@@ -7,8 +7,8 @@ import logging
 from django.db import DatabaseError, connection
 
 from core import platform_error_report
+from operations.launcher.launcher_interface import EngineError, WorkerLauncher
 from operations.launcher.scaling import JobLimits, step
-from operations.launcher.worker_launcher import EngineError, WorkerLauncher
 
 log = logging.getLogger(__name__)
 

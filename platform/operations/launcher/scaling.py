@@ -8,12 +8,12 @@ from datetime import timedelta
 from math import ceil
 
 from core import clock
-from operations.launcher.worker_launcher import WorkerLauncher
+from operations.launcher.launcher_interface import WorkerLauncher
 from workers.models import Worker
 from workers.queue import anything_waits
 from workers.selectors import hosts_out_of_service
 from workers.team_queue_order import PLAY
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 from workers.work_kind_interface import kinds_of
 
 WAITED = timedelta(seconds=5)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from operations.launcher.worker_launcher import EngineError, WorkerJob
+from operations.launcher.launcher_interface import EngineError, WorkerJob
 
 COMMAND_SECONDS = 60
 WARNING_SECONDS = 90

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
 from pages.access import competition_of
-from pages.csv_download import csv_file
+from pages.csv_and_svg_downloads import csv_file
 from pages.formats import MissingPageError, page_formats
 from pages.site.error_views import missing_page
 

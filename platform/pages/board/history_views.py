@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from competitions.models import Competition, Entry, Track
 from evaluation.charts.line_chart import LineChart
 from pages.access import competition_of, entry_of
-from pages.csv_download import csv_file, svg_download
+from pages.csv_and_svg_downloads import csv_file, svg_download
 from pages.formats import MissingPageError, page_formats
 from pages.shared_pages import shared
 from pages.site.error_views import missing_page

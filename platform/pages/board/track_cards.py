@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from competitions.models import Competition, Track
-from pages.board.freeze import Freeze, freezes_of
+from pages.board.freeze_notice import Freeze, freezes_of
 from pages.formats import page_formats
 
 TOP = 3

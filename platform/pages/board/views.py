@@ -12,7 +12,7 @@ from competitions.models import Competition, Track
 from core.errors import Refusal
 from pages import flash_messages, polling
 from pages.access import competition_of, own_teams
-from pages.csv_download import csv_file
+from pages.csv_and_svg_downloads import csv_file
 from pages.formats import page_formats
 from pages.shared_pages import shared
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from competitions.permissions import visible_competitions
 from pages.directory import selectors
-from pages.directory.competition_lists import competition_lists
+from pages.directory.competition_list_data import competition_lists
 from pages.shared_pages import shared
 
 TEAMS_PER_PAGE = 50

@@ -8,13 +8,13 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition, Track
 from pages.access import competition_of, round_of
-from pages.board.freeze import freeze_of
-from pages.csv_download import csv_file
+from pages.board.freeze_notice import freeze_of
+from pages.csv_and_svg_downloads import csv_file
 from pages.formats import page_formats
 from pages.matrix.heat_map import matrix_address
 from pages.shared_pages import shared
 from rounds.models import Round
-from rounds.publishing.visibility import pairs_public
+from rounds.publishing.pair_visibility import pairs_public
 
 
 @require_safe

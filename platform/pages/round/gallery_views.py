@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from pages.access import round_of
 from pages.formats import page_formats
-from rounds.publishing.visibility import images_seen
+from rounds.publishing.pair_visibility import images_seen
 
 
 @require_safe

@@ -19,10 +19,10 @@ from core.time_format import for_programs
 from pages import polling
 from pages.access import own_teams, round_of
 from pages.archive_download import archive_download
-from pages.csv_download import csv_file, svg_download
+from pages.csv_and_svg_downloads import csv_file, svg_download
 from pages.formats import RoundFigures, page_formats
-from pages.round.objections import round_objections
 from pages.round.released_files import files
+from pages.round.shown_objections import round_objections
 from pages.shared_pages import shared
 from rounds.formats import schedule_title
 from rounds.models import Release, Round
@@ -64,8 +64,8 @@ def show(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     if shown.state == Round.State.PUBLISHED:
         public = released(shown)
         context |= _releases(request, shown, public)
-        context["content"] = of_format.round_results(request, shown, tracks, public)
-        context["figures"] = of_format.round_figures(request, shown, tracks)
+        content = of_format.round_results(request, shown, tracks, public)
+        context |= {"content": content, "figures": content.figures}
     return render(request, "pages/round/round.html", context)
 
 

@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from competitions.models import Competition, Track
 from core import optional_cache
-from pages.board.freeze import freezes_of
+from pages.board.freeze_notice import freezes_of
 from pages.formats import page_formats
 from rounds.models import Round
 from rounds.selectors import standings

@@ -15,7 +15,7 @@ from django.template.loader import render_to_string
 from django.views import defaults as default_views
 
 from core.errors import Refusal
-from core.migration_state import require_migrated
+from core.missing_migrations_check import require_migrated
 from core.problem_details import CONTENT_TYPE, problem_details
 from pages.access import SubmissionHiddenError
 

@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from competitions.selectors import invitations_of
-from core.kit import kit
-from pages.directory.competition_lists import competition_lists, open_competitions
+from core.participant_kit import kit
+from pages.directory.competition_list_data import competition_lists, open_competitions
 from pages.formats import formats_named
 from pages.manual.documents import groups, tutorials
 from pages.manual.search import LONGEST

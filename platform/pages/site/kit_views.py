@@ -11,7 +11,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from core.kit import COMMAND, Kit, Wheel, kit
+from core.participant_kit import COMMAND, Kit, Wheel, kit
 from pages.site.brand_views import YEAR
 
 INDEX_JSON = "application/vnd.pypi.simple.v1+json"

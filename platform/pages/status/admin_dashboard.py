@@ -16,13 +16,13 @@ from django.urls import reverse
 
 from competitions.models import Competition, FreezeWindow
 from core import clock
-from core.administration.permissions import is_superuser
+from core.administration.admin_base_classes import is_superuser
 from core.disk_space import LEAST_FREE, free_bytes
 from pages.formats import page_formats
 from pages.status.admin_incidents import Card, incident_cards, visible
-from pages.status.site_status import builds, formats_played
+from pages.status.status_page_data import builds, formats_played
 from rounds.models import Round
-from rounds.running.dashboard import STATE_TEXT
+from rounds.running.dashboard_data import STATE_TEXT
 from submissions.models import Submission
 
 LONGEST_WAIT = timedelta(days=1)

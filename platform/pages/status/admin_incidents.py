@@ -12,11 +12,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from competitions import uploaded_data_sets
-from core.administration.permissions import is_superuser
+from core.administration.admin_base_classes import is_superuser
 from pages.formats import page_formats
 from pages.status import failed_submissions
-from pages.status.incidents import RowsToFix, Urgency
-from pages.status.site_status import late_submissions
+from pages.status.incident_types import RowsToFix, Urgency
+from pages.status.status_page_data import late_submissions
 from rounds.models import Objection
 from submissions import quota_ledger
 from workers.selectors import hosts_out_of_service, live_workers, workers_without_heartbeat

@@ -6,9 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from core.administration.permissions import is_superuser_or_organiser
+from core.administration.admin_base_classes import is_superuser_or_organiser
 from pages import polling
-from pages.status.site_status import builds, formats_played, incidents, last_score_at, worker_lines
+from pages.status.status_page_data import builds, formats_played, incidents, last_score_at, worker_lines
 from workers.selectors import hosts_out_of_service, live_hosts
 
 STATUS_EVERY = 5

@@ -21,9 +21,9 @@ from core.roles import Right
 from pages import flash_messages, polling
 from pages.access import in_team, submission_of
 from pages.formats import SubmissionContent, page_formats
-from pages.round.entries import entries_shown
-from pages.submission.pictures import shown_pictures
-from submissions import services, smoke_pictures
+from pages.round.visible_entries import entries_shown
+from pages.submission.smoke_test_pictures import shown_pictures
+from submissions import services, smoke_test_pictures
 from submissions.build_order import place_of
 from submissions.models import Build, Submission
 from submissions.selectors import LOG_PAGE, faults_of, log_lines, whole_log
@@ -186,7 +186,7 @@ def smoke_picture(request: HttpRequest, number: int, attempt: int, sample: int, 
         raise PermissionDenied
     build = get_object_or_404(shown.builds, attempt=attempt)
     try:
-        content = smoke_pictures.picture(build, sample, name)
+        content = smoke_test_pictures.picture(build, sample, name)
     except Refusal as refusal:
         raise Http404(refusal.problem) from refusal
     return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})

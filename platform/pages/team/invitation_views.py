@@ -9,9 +9,9 @@ from django.views.decorators.http import require_POST
 
 from accounts.models import Invitation
 from accounts.selectors import signed_in_user
-from competitions import invitations
-from competitions.invitations import withdraw_invitation
+from competitions import team_invitations
 from competitions.permissions import visible_competitions
+from competitions.team_invitations import withdraw_invitation
 from core.errors import Refusal
 from pages import flash_messages
 from pages.access import own_entry_of
@@ -24,7 +24,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     entry = own_entry_of(request, slug)
     username = request.POST.get("username", "").strip()
     try:
-        invitations.invite(entry=entry, username=username, by=signed_in_user(request))
+        team_invitations.invite(entry=entry, username=username, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:
@@ -53,7 +53,7 @@ def accept(request: HttpRequest, number: int) -> HttpResponse:
     """Accept an invitation and join the team."""
     invitation = _own(request, number)
     try:
-        invitations.accept(invitation=invitation, by=signed_in_user(request))
+        team_invitations.accept(invitation=invitation, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
         return redirect("pages:account")
@@ -67,7 +67,7 @@ def decline(request: HttpRequest, number: int) -> HttpResponse:
     """Decline an invitation."""
     invitation = _own(request, number)
     try:
-        invitations.decline(invitation=invitation, by=signed_in_user(request))
+        team_invitations.decline(invitation=invitation, by=signed_in_user(request))
     except Refusal as refusal:
         flash_messages.show_refusal(request, refusal)
     else:

@@ -24,7 +24,7 @@ from pages.board.history_views import team_charts
 from pages.competition.calendar import calendar
 from pages.shared_pages import shared
 from pages.team.forms import TeamForm
-from pages.team.team_page import STATES, TrackStanding, late_tags, submit_panel, team_page
+from pages.team.team_page_data import STATES, TrackStanding, late_tags, submit_panel, team_page
 from repositories.services import repository_of
 from submissions import services as submissions
 from webhooks.selectors import webhooks_of

@@ -19,14 +19,14 @@ from django.utils.timezone import get_current_timezone_name
 from accounts.models import Team
 from competitions.models import Competition, Page
 from core import clock, rounding, time_format
-from core.kit import kit
+from core.participant_kit import kit
 from evaluation.charts.interval_bar_axis import Axis
 from evaluation.domain.score_decimals import decimals
 from pages.access import own_teams
 from pages.formats import Content
 from pages.markdown import render
 from pages.player_names import PlayerName
-from submissions.local_check import local_check as local_check_of
+from submissions.local_check_command import local_check as local_check_of
 
 register = template.Library()
 
@@ -166,19 +166,23 @@ def short(commit: str) -> str:
     return commit.removeprefix("sha256:")[:10]
 
 
-@register.inclusion_tag("pages/parts/interval.html")
-def interval(low: float, value: float, high: float, axis: Axis) -> Mapping[str, Any]:
-    """Draw a score and its interval on the axis of its table."""
+_INTERVAL = (
+    '<svg class="range" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="{}">'
+    '<path class="range-tick" d="{}"/><path class="range-axis" d="M0 5H100"/>'
+    '<rect class="range-span" x="{}" y="1.5" width="{}" height="7" rx="0.8"/>'
+    '<path class="range-point" d="M{} 0V10"/></svg>'
+)
+
+
+@register.simple_tag
+def interval(low: float, value: float, high: float, axis: Axis) -> SafeString:
+    """Draw a score and its interval on the axis of its table; a table has hundreds of them, so without a template."""
     written = decimals(low, high)
     low, value, high = map(rounding.distance, (low, value, high))
     start = axis.at(low)
-    return {
-        "ticks": axis.path,
-        "start": f"{start:.2f}",
-        "width": f"{max(axis.at(high) - start, 0):.2f}",
-        "point": f"{axis.at(value):.2f}",
-        "words": f"interval {low:.{written}f} to {high:.{written}f}",
-    }
+    words = f"interval {low:.{written}f} to {high:.{written}f}"
+    width, point = max(axis.at(high) - start, 0), axis.at(value)
+    return format_html(_INTERVAL, words, axis.path, f"{start:.2f}", f"{width:.2f}", f"{point:.2f}")
 
 
 @register.inclusion_tag("pages/parts/axis.html")

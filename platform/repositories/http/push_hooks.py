@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import connections
 
 from accounts.models import User
-from core import clock, platform_error_report, traces
+from core import clock, platform_error_report, submission_traces
 from core.errors import Fault, Refusal, RefusedForNow
 from core.time_format import in_words, until
 from repositories.git_command import HOOKS
@@ -49,7 +49,7 @@ class Push:
     updates: Sequence[RefUpdate]
     refs: Mapping[str, str]
     site_url: str
-    trace: traces.RootSpan = field(default_factory=partial(traces.RootSpan, "git push"))
+    trace: submission_traces.RootSpan = field(default_factory=partial(submission_traces.RootSpan, "git push"))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ReceivePack:
         self._gate, self._repository, self._user, self._site_url = gate, repository, user, site_url
         self._account = account
         self._accepted: AcceptedPush | None = None
-        self._trace = traces.RootSpan("git push")
+        self._trace = submission_traces.RootSpan("git push")
         self._size = 0
         self._folder = tempfile.TemporaryDirectory(prefix="gauntlet-push-")
         address = Path(self._folder.name) / "socket"

@@ -21,8 +21,8 @@ from accounts.models import User
 from accounts.services import use_token
 from core import clock
 from core.errors import Fault, Refusal
-from repositories.http.backend import BackendProcess
 from repositories.http.concurrency_limits import ANYBODY, LIMITER, RETRY_SECONDS, LimitReachedError, Permit
+from repositories.http.git_http_backend import BackendProcess
 from repositories.http.push_hooks import PushGate, ReceivePack, close_connections, refusal_text
 from repositories.http.request_body import Body, RequestCutOffError, RequestTooLongError
 from repositories.models import Repository

@@ -14,7 +14,7 @@ from competitions.pseudonyms import public_name
 from core.roles import Right
 from rounds.formats import MatchInRound, format_of
 from rounds.models import Objection, Round, RoundEntry
-from rounds.publishing.visibility import pairs_public
+from rounds.publishing.pair_visibility import pairs_public
 
 
 @dataclass(frozen=True)

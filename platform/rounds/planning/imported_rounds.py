@@ -17,7 +17,7 @@ from rounds.planning.plan import plan_round
 if TYPE_CHECKING:
     from accounts.models import User
     from competitions.models import Competition
-    from competitions.round_tables import RoundTable
+    from competitions.planned_rounds_in_file import RoundTable
 
 
 @checked_schedules.add

@@ -12,17 +12,17 @@ from django.db.models import Max
 from competitions.freeze_windows import plan_window
 from competitions.models import MAX_OBJECTION_DAYS, Competition, SampleSet
 from competitions.permissions import require, require_not_archived
-from competitions.round_tables import PURPOSES
+from competitions.planned_rounds_in_file import PURPOSES
 from competitions.sample_draw import draw_samples, keep_draw
 from competitions.selectors import rules_in_force
 from core import clock, event_log
 from core.errors import Refusal, RefusedInState
 from core.roles import Right
-from rounds.engine_adapter import MOST_SAMPLES
 from rounds.formats import RoundFormat, round_formats
 from rounds.models import Round
 from rounds.planning import commitment_salts
 from rounds.planning.entries import eligible_entries
+from rounds.shared_bundle_values import MOST_SAMPLES
 
 if TYPE_CHECKING:
     from accounts.models import User

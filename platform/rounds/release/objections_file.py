@@ -8,11 +8,11 @@ from typing import IO, Any
 from django.contrib.auth.models import AnonymousUser
 
 from core.time_format import for_programs
-from rounds.engine_adapter import encode
 from rounds.models import Round
 from rounds.objections.period import period_end
 from rounds.objections.selectors import ShownObjection, shown_objections
 from rounds.release.signing_keys import signed
+from rounds.shared_bundle_values import encode
 
 
 def objections_of(round_: Round) -> IO[bytes]:

@@ -24,10 +24,10 @@ from rounds.formats import format_of
 from rounds.models import Release, Round, RoundEntry
 from rounds.objections.period import result_state
 from rounds.planning.open_source_licences import is_open_source
-from rounds.release.downloads import bundle_of, images_zip
 from rounds.release.embargo import embargo_reason
 from rounds.release.hidden_titles import entries_with_hidden_titles, leave_out_hidden_titles
 from rounds.release.objections_file import objections_of
+from rounds.release.release_files import bundle_of, images_zip
 from rounds.release.signing_keys import public_key
 from rounds.running.transitions import lock_competition, require_reason, require_state
 from submissions.models import Submission
@@ -162,6 +162,8 @@ def released_tags(repository: Repository, also: Round | None = None) -> dict[str
     """
     open_rounds = Release.objects.filter(part=Release.Part.CODE, withdrawn_at=None).values_list("round", flat=True)
     rounds_of_tags = {*open_rounds, *([also.pk] if also else [])}
+    if not rounds_of_tags:
+        return {}
     entries = _cloneable(RoundEntry.objects.filter(submission__repository=repository, round__in=rounds_of_tags))
     return {entry.submission.tag: entry.submission.commit for entry in sorted(entries, key=lambda each: each.round_id)}
 

@@ -16,9 +16,9 @@ from core import clock, event_log, platform_error_report
 from core.errors import Fault, Refusal
 from core.time_format import for_programs
 from rounds.models import SigningKey
-from rounds.release import signing_seed
-from rounds.release.signing_seed import MOST_SUCCESSIONS, Succession, key_id, sign_file, succeed
-from rounds.release.signing_seed import public_key as public_of
+from rounds.release import signing_secrets
+from rounds.release.signing_secrets import MOST_SUCCESSIONS, Succession, key_id, sign_file, succeed
+from rounds.release.signing_secrets import public_key as public_of
 from rounds.running.transitions import require_reason
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _current() -> SigningKey:
         # nothing was signed yet, or by a version without rows: the file is the key
         made_at = clock.now().replace(microsecond=0)
         newest, _ = SigningKey.objects.get_or_create(
-            public=public_of(signing_seed.seed()), defaults={"made_at": made_at}
+            public=public_of(signing_secrets.seed()), defaults={"made_at": made_at}
         )
     return newest
 
@@ -112,19 +112,19 @@ def _secret_of(key: SigningKey) -> bytes:
 
 def _found(key: SigningKey) -> bytes | None:
     """Return the secret of `key`, None if no file holds it. Completes an interrupted change of keys."""
-    stored = signing_seed.stored_seed()
+    stored = signing_secrets.stored_seed()
     if stored is not None and public_of(stored) == key.public:
         return stored
-    waiting = signing_seed.waiting_seed()
+    waiting = signing_secrets.waiting_seed()
     if waiting is not None and public_of(waiting) == key.public:
-        signing_seed.promote()
+        signing_secrets.promote()
         return waiting
     return None
 
 
 def _succeeded(current: SigningKey, secret: bytes | None, *, by: User | None, reason: str) -> SigningKey:
     made_at = clock.now().replace(microsecond=0)
-    public = public_of(signing_seed.next_seed())
+    public = public_of(signing_secrets.next_seed())
     with transaction.atomic():
         locked_key = SigningKey.objects.select_for_update(no_key=True).get(pk=current.pk)
         if locked_key.successor_id is not None:
@@ -136,7 +136,7 @@ def _succeeded(current: SigningKey, secret: bytes | None, *, by: User | None, re
         event_log.record(
             "rotate" if secret else "replace", fresh, by=by, reason=reason, key=public, before=locked_key.public
         )
-    signing_seed.promote()
+    signing_secrets.promote()
     return fresh
 
 

@@ -29,11 +29,11 @@ from evaluation.formats.query.results import AuditReport, sum_reports
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit_after_match import audit_model
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
-from evaluation.sandbox import process
+from evaluation.sandbox import process_sandbox
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from tests.evaluation.cheats.notes import KERNEL_OBJECTS, LOCKS, PAGE_CACHE, in_turn
 
 REPOSITORIES = Path(__file__).resolve().parents[2] / "repos"
@@ -235,7 +235,9 @@ def test_without_a_sandbox_every_channel_is_open(tmp_path: Path) -> None:
 def test_of_a_living_instance_only_common_files_tell_and_of_a_dead_one_nothing(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "mounts", lambda visible, hidden: [])  # their page cache has a test of its own above
+    monkeypatch.setattr(
+        process_sandbox, "mounts", lambda visible, hidden: []
+    )  # their page cache has a test of its own above
     program = choose_builder(sandbox.name).build(KERNEL_OBJECTS, on_log=lambda line: None)
     on_common_files = {"futexes", "missing-names"}
     if isinstance(sandbox, ProcessSandbox):  # in containers each has locks and events of its own

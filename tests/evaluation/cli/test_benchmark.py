@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.cli.main import main
-from evaluation.formats.curves.runner import run
+from evaluation.formats.curves.runner import benchmark_run
 from evaluation.formats.curves.runner.results_file import decode
 
 MODEL = """
@@ -92,8 +92,8 @@ def test_an_interrupted_benchmark_goes_on_where_it_was(
             raise KeyboardInterrupt
         return play_batch(*given)  # type: ignore[arg-type]
 
-    play_batch = run.play_batch
-    monkeypatch.setattr(run, "play_batch", interrupted)
+    play_batch = benchmark_run.play_batch
+    monkeypatch.setattr(benchmark_run, "play_batch", interrupted)
     assert benchmark(models, out) == 130
     assert benchmark(models, out) == 0
     assert len(played) == 1 + 2 * len(models) * len(RUNS)  # the interrupted batch twice
@@ -122,7 +122,7 @@ def test_processes_one_that_is_killed_and_a_second_call_change_no_result(
     assert benchmark(models[:1], out, *options, "--processes", "2") == 4
     assert "a process of the benchmark was killed; the same command goes on" in capsys.readouterr().err
     assert benchmark(models[:1], out, *options, "--processes", "2") == 0
-    monkeypatch.setattr(run, "play_batch", None)
+    monkeypatch.setattr(benchmark_run, "play_batch", None)
     assert benchmark(models[:1], out, *options) == 0
     for path in sorted((whole / "results").iterdir()):
         assert (out / "results" / path.name).read_bytes() == path.read_bytes()

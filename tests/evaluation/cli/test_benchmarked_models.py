@@ -126,7 +126,9 @@ def test_check_shows_whether_the_scores_that_a_model_offers_are_those_of_its_lab
 def test_check_starts_a_model_no_further_time_that_offers_labels_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "evaluation.formats.curves.models.sandboxed", None)  # an import of it fails
+    monkeypatch.setitem(
+        sys.modules, "evaluation.formats.curves.models.sandboxed_classifier", None
+    )  # an import of it fails
     labels = bundled_code(tmp_path) + "\nserve_model(predict)\n"
     assert main(["check", submission(tmp_path, labels).partition(":")[2], "--samples", "4"]) == 0
     assert "scores" not in capsys.readouterr().out

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.cli.competition_option import of_answer, read_competition
-from evaluation.cli.query_check import _named_opponent
+from evaluation.cli.query_submission_check import _named_opponent
 from evaluation.datasets.digits import digits
 from evaluation.domain.errors import Refusal
 from evaluation.formats.curves.rules import CurvesRules

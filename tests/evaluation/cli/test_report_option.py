@@ -35,7 +35,7 @@ from evaluation.formats.query.results import (
     Trace,
 )
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.scoring.curves import budgets, query_counts
+from evaluation.formats.query.scoring.match_curves import budgets, query_counts
 from evaluation.report.page import Context
 
 BUDGET = 60

@@ -23,7 +23,7 @@ from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.formats.query.submissions_2018.builders import LegacyBuilder
 from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from gauntlet import serve_attack, serve_model
 from tests.evaluation.conftest import brightness
 

@@ -16,7 +16,7 @@ import pytest
 
 from evaluation.builder.build_context_tar import tree_context
 from evaluation.builder.image_archive import BuiltConfig, ImageArchive, compose_config, docker_archive, write_layer
-from evaluation.builder.lean_build_pack import SDK_DIRECTORY, WORK_DIRECTORY
+from evaluation.builder.lean_build_steps import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import QueryPlayer, TrackName
@@ -27,7 +27,7 @@ from evaluation.formats.query.submissions_2018.builders import any_year_builder,
 from evaluation.formats.query.submissions_2018.manifest_2018 import read_submission
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from evaluation.sandbox.sdk_tree import SDK
 from tests.evaluation.legacy.conftest import REPOSITORIES, RULES, samples
 

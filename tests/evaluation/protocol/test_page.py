@@ -16,7 +16,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee import handshake
-from evaluation.formats.query.referee.players import RESTARTS
+from evaluation.formats.query.referee.match_players import RESTARTS
 from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.listener import Listener

@@ -14,7 +14,7 @@ import pytest
 
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from evaluation.sandbox.host_process import HostProcess
 
 Started = tuple["subprocess.Popen[str]", list[str]]

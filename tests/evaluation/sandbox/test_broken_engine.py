@@ -15,7 +15,7 @@ from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.protocol.channel import ChannelError
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 
 pytestmark = [
     pytest.mark.docker,

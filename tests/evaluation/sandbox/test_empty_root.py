@@ -17,7 +17,7 @@ import pytest
 from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.base import Ending, PlayerRun, Resources
 from evaluation.sandbox.hidden_host_figures import device_figures, process_figures
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 Scripted = Callable[[str], QueryPlayer]
 Ask = Callable[..., Any]

@@ -8,9 +8,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from evaluation.sandbox import page_cache
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.docker_layers import level_layers
+from evaluation.sandbox import page_cache_privacy
+from evaluation.sandbox.docker_page_cache_privacy import level_layers
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow(10)]
 
@@ -28,7 +28,11 @@ print(resident_pages(descriptor, os.path.getsize(path))[0])
 
 def look(image: str, *, read: bool) -> str:
     """Whether the first page of a file of the image is in memory, as root of a container sees it."""
-    source = Path(page_cache.__file__).read_text(encoding="utf-8").replace("from __future__ import annotations\n", "")
+    source = (
+        Path(page_cache_privacy.__file__)
+        .read_text(encoding="utf-8")
+        .replace("from __future__ import annotations\n", "")
+    )
     client = docker.from_env()
     try:
         program = LOOK.format(source=source.partition('if __name__ == "__main__"')[0], read=read)
@@ -53,7 +57,7 @@ def test_what_a_container_read_cannot_be_seen_in_another() -> None:
 
 
 def test_an_engine_without_the_switch_levels_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_cache, "DROP_CACHES", "/proc/sys/vm/no-such-switch")
+    monkeypatch.setattr(page_cache_privacy, "DROP_CACHES", "/proc/sys/vm/no-such-switch")
     sandbox = DockerSandbox()
     labels = {"gauntlet.test": uuid.uuid4().hex}
 

@@ -13,7 +13,7 @@ import pytest
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox import player_processor_time
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from evaluation.sandbox.player_processor_time import control_group_file, control_group_seconds, processor_seconds
 
 WORK = "import time\nend = time.process_time() + 0.1\nwhile time.process_time() < end: pass\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.sandbox.private_copies import copy_files, remove_copy
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 LEAVE = "import sys; from pathlib import Path; from evaluation.sandbox.private_copies import copy_files; import os; "
 LEAVE += "copy_files(Path(sys.argv[1])); os.kill(os.getpid(), 9)"

@@ -14,7 +14,7 @@ import pytest
 
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox.base import Folder, Resources
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from evaluation.sandbox.process_tree import deleted_bytes, process_tree
 
 MIB = 1 << 20

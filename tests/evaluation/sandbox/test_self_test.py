@@ -9,9 +9,9 @@ import pytest
 from evaluation.domain.errors import Fault, HostRefusal
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox.base import Guard, Resources
-from evaluation.sandbox.docker import DockerSandbox, docker_available
+from evaluation.sandbox.docker_sandbox import DockerSandbox, docker_available
 from evaluation.sandbox.doctor import examine
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from evaluation.sandbox.proved_guards import ProvedGuards
 
 HELD = Guard("no network", held=True, seen="none")

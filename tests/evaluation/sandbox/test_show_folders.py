@@ -9,8 +9,8 @@ import pytest
 
 from evaluation.domain.players import Program
 from evaluation.sandbox.base import Ending, Folder, PlayerRun, Resources, Sandbox
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 SCRIPT = """
 pwd; cat "$1"/text

@@ -16,9 +16,9 @@ import pytest
 
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.domain.players import QueryPlayer, TrackName
-from evaluation.sandbox import docker
+from evaluation.sandbox import docker_sandbox as docker_sandbox_module
 from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun, Resources
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 
 pytestmark = pytest.mark.docker
 
@@ -82,11 +82,11 @@ def test_an_audit_waits_for_instances_of_other_users_of_the_engine(
 ) -> None:
     player = scripted("import time; time.sleep(60)")
     run = docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources())
-    monkeypatch.setattr(docker, "_INSTANCE_SECONDS", 0.5)
+    monkeypatch.setattr(docker_sandbox_module, "_INSTANCE_SECONDS", 0.5)
     try:
         with pytest.raises(Fault, match="runs on this host; its audit must wait"):
             docker_sandbox.level_caches(player)
-        monkeypatch.setattr(docker, "_INSTANCE_SECONDS", 60.0)
+        monkeypatch.setattr(docker_sandbox_module, "_INSTANCE_SECONDS", 60.0)
         ending = threading.Timer(1.0, run.end)
         ending.start()
         docker_sandbox.level_caches(player)
@@ -198,7 +198,7 @@ def runner_source(socket_directory: Path, digest: str) -> str:
         from pathlib import Path
         from evaluation.domain.players import QueryPlayer, TrackName
         from evaluation.sandbox.base import Resources
-        from evaluation.sandbox.docker import DockerSandbox
+        from evaluation.sandbox.docker_sandbox import DockerSandbox
 
         sandbox = DockerSandbox()
         player = QueryPlayer("sleeper", ("sleep", "1000"), {digest!r}, image=sandbox.base_image, track=TrackName.MODEL)

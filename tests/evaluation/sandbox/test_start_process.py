@@ -13,7 +13,7 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun, Resources
 from evaluation.sandbox.host_process import HostProcess
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from evaluation.sandbox.sdk_tree import SDK
 from evaluation.sandbox.state_directory import state_directory
 

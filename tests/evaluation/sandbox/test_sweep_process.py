@@ -11,7 +11,7 @@ import pytest
 
 from evaluation.sandbox.base import SOCKET_NAME
 from evaluation.sandbox.host_process import HostProcess
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 StartRunner = Callable[[str], tuple["Popen[str]", list[str]]]
 ProcessNamed = Callable[[int], HostProcess]
@@ -29,7 +29,7 @@ def runner_source(socket_directory: Path, *, bubblewrapped: bool | None) -> str:
         from pathlib import Path
         from evaluation.domain.players import QueryPlayer, TrackName
         from evaluation.sandbox.base import Resources
-        from evaluation.sandbox.process import ProcessSandbox
+        from evaluation.sandbox.process_sandbox import ProcessSandbox
 
         here = Path({str(socket_directory)!r})
         command = ("sh", "-c", "sleep 1001 & setsid sleep 1002")

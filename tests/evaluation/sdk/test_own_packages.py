@@ -11,10 +11,10 @@ import pytest
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.datasets.load import load_dataset
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.runner.play_match import play
 from evaluation.sandbox.base import Resources, Sandbox
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 RULES = QueryRules(classes=10, query_budget=60)
 SANDBOXES: dict[str, Callable[[], Sandbox]] = {

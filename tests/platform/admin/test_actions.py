@@ -17,7 +17,7 @@ from unfold.widgets import UnfoldAdminDateWidget
 from accounts.models import User
 from competitions.models import Competition, Track
 from core import clock
-from core.administration.actions import AdminAction, ReasonForm, confirmed_action
+from core.administration.confirmed_actions import AdminAction, ReasonForm, confirmed_action
 from core.models import Event
 from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Team, User
+from competitions.delete_or_archive import unarchive
 from competitions.models import Competition, CompetitionOrigin, Entry, Organiser, SampleSet, Track
-from competitions.removal import unarchive
 from competitions.services import enter
 from core import clock
 from core.errors import Refusal
@@ -28,7 +28,7 @@ from rounds.models import Round
 from rounds.planning.freeze import freeze_due
 from rounds.planning.plan import plan_round
 from submissions.models import Player, QuotaSlot, Submission
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 from workers.work_kind_interface import kinds
 
 

@@ -15,7 +15,7 @@ from django.utils.html import escape
 from accounts.models import User
 from competitions.models import Competition, Organiser, Track
 from core import event_log
-from core.administration.permissions import ReadOnlyAdmin
+from core.administration.admin_base_classes import ReadOnlyAdmin
 from core.models import Event
 from core.roles import OrganiserRole
 

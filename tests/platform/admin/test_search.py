@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from accounts.models import Team, User
 from competitions.models import Competition
-from core.administration.permissions import MOST_FOUND
+from core.administration.admin_base_classes import MOST_FOUND
 from submissions.models import Submission
 
 

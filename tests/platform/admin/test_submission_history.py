@@ -13,8 +13,8 @@ from django.urls import reverse
 from competitions.models import Competition, Organiser
 from core import clock, event_log
 from submissions.models import Build, LogChunk, QuotaSlot, Submission
-from submissions.organiser_history import LOG_LINES, history_of
 from submissions.selectors import BUILD_ERROR
+from submissions.submission_history import LOG_LINES, history_of
 
 
 @pytest.fixture

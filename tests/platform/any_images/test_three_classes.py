@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from formats.query.leaderboards.evaluation_basis import pool_in_force
-from formats.query.leaderboards.visibility import board, evaluation_of
+from formats.query.leaderboards.score_visibility import board, evaluation_of
 from tests.platform.any_images.conftest import MODEL, TARGETED, UNTARGETED, write_images
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from accounts.models import AccessToken, DeviceLogin, Membership, User
 from accounts.services import issue_token
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from core import worker_notifications
-from evaluation.cli import main, site_device_login, site_logs, site_version
+from evaluation.cli import main, site_device_login, site_logs, site_version_check
 from evaluation.cli.site_client import SiteClient
 from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import Evaluation, Pool, Standing, SubmissionChoice
@@ -44,7 +44,7 @@ def _signed_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("GAUNTLET_SITE", "GAUNTLET_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(site_logs, "EVERY", 0.01)
-    monkeypatch.setattr(site_version, "_noted", set())
+    monkeypatch.setattr(site_version_check, "_noted", set())
     monkeypatch.setattr(worker_notifications, "notify", lambda task, **keys: None)
 
 
@@ -531,11 +531,11 @@ def test_another_version_of_the_site_is_said_once_and_is_no_error(
     login(alice)
     expected = gauntlet(*words, "--json")
     assert "This is gauntlet" not in expected[2]
-    monkeypatch.setattr(site_version, "__version__", "0.0.9")
+    monkeypatch.setattr(site_version_check, "__version__", "0.0.9")
     status, out, err = gauntlet(*words, "--json")
     assert (status, out) == expected[:2]
     assert err.count("This is gauntlet 0.0.9; the site has 0.1.0. ") == 1
-    monkeypatch.setattr(site_version, "_noted", set())
+    monkeypatch.setattr(site_version_check, "_noted", set())
     assert "This is gauntlet" not in gauntlet(*words, "--json")[2], "another process on the same day"
     assert "/docs#gauntlet says how to get that" in err, "this site has no kit"
 
@@ -550,15 +550,15 @@ def test_the_site_s_kit_is_the_update(
             wheel.writestr("x.dist-info/METADATA", f"Name: {project}\nVersion: 0.1.0\nRequires-Python: >=3.8\n\n")
     for name in ("constraints.txt", "packages.txt"):
         (settings.KIT / name).touch()
-    monkeypatch.setattr(site_version, "__version__", "0.0.9")
+    monkeypatch.setattr(site_version_check, "__version__", "0.0.9")
     _, _, err = gauntlet("check", "--competition", f"{live_server.url}/competitions/digits", "numpy-classifier")
     assert f"Update: {sys.executable} -m pip install -r {live_server.url}/kit/requirements.txt\n" in err
-    monkeypatch.setattr(site_version, "__version__", "0.1.0")
-    monkeypatch.setattr(site_version, "_noted", set())
+    monkeypatch.setattr(site_version_check, "__version__", "0.1.0")
+    monkeypatch.setattr(site_version_check, "_noted", set())
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "next-day"))
     words = ("matches", "--competition", "digits", "--site", live_server.url)
     assert "another build" not in gauntlet(*words)[2], "a checkout"
-    monkeypatch.setattr(site_version, "installed_wheel", lambda: "0" * 64)
+    monkeypatch.setattr(site_version_check, "installed_wheel", lambda: "0" * 64)
     _, _, err = gauntlet(*words)
     assert "This is gauntlet 0.1.0; the site has another build of it. Update: " in err
     assert f"-m pip install --force-reinstall -r {live_server.url}/kit/requirements.txt\n" in err

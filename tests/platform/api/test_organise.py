@@ -15,7 +15,7 @@ from competitions.sample_store import keep_samples
 from core import clock
 from core.models import Event
 from core.roles import OrganiserRole
-from formats.query.matches.engine_rules import query_rules
+from evaluation.formats.query.rules import QueryRules
 from rounds.models import Round
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
@@ -27,7 +27,9 @@ REASON = {"reason": "As announced."}
 @pytest.fixture
 def secret(rules: RulesVersion, the_clock: FakeClock) -> SampleSet:
     """Six secret samples for a round."""
-    digest, names = keep_samples(source="digits", split="test-1", count=6, target_seed=7, rules=query_rules(rules))
+    digest, names = keep_samples(
+        source="digits", split="test-1", count=6, target_seed=7, rules=rules.rules_as(QueryRules)
+    )
     return SampleSet.objects.create(
         competition=rules.competition, name="test-1", purpose="test", source="digits", split="test-1", count=6,
         target_seed=7, digest=digest, class_names=list(names), imported_at=rules.created_at,

@@ -8,7 +8,7 @@ import pytest
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.sample_store import keep_samples
-from formats.query.matches.engine_rules import query_rules
+from evaluation.formats.query.rules import QueryRules
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def keep_set(competition: Competition, rules: RulesVersion) -> Callable[..., Sam
 
     def keep(name: str, split: str, purpose: str = "test", count: int = 12) -> SampleSet:
         digest, class_names = keep_samples(
-            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules)
+            source="digits", split=split, count=count, target_seed=7, rules=rules.rules_as(QueryRules)
         )
         return SampleSet.objects.create(
             competition=competition,

@@ -17,7 +17,7 @@ from competitions.formats import (
     track_choices,
     track_title,
 )
-from competitions.models import Competition, Track
+from competitions.models import Competition, RulesVersion, Track
 from competitions.rules import LEAST_ACCURACY, check_rules, format_of
 from competitions.rules_reader import RuleKind, RulesReader
 from competitions.services import import_competition
@@ -60,6 +60,14 @@ TOY = RulesReader(
 def name(request: pytest.FixtureRequest) -> str:
     """The name of each format."""
     return str(request.param)
+
+
+def test_rules_are_read_as_those_of_their_format_alone(name: str) -> None:
+    version = RulesVersion(values={"format": name}, version=1)
+    assert version.rules_as(type(version.engine_rules)) is version.engine_rules
+    with pytest.raises(Refusal, match=f"these rules are of the {name} format") as refused:
+        version.rules_as(ToyRules)
+    assert refused.value.fix == "use a competition of the toy format"
 
 
 def test_the_site_has_the_formats_and_tracks_of_the_engine(name: str) -> None:

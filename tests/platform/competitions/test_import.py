@@ -15,6 +15,7 @@ import demo
 from accounts.models import Team, User
 from accounts.services import create_team
 from competitions.bundled_baselines import works_only_on
+from competitions.competition_file_reader import read
 from competitions.models import Competition, Entry, Organiser
 from competitions.permissions import may, visible_competitions
 from competitions.sample_store import image_hashes, samples_of
@@ -25,7 +26,6 @@ from competitions.services import (
     import_competition,
     make_team,
 )
-from competitions.toml_schema import read
 from core.errors import Refusal, refusals_of
 from core.roles import Right
 from evaluation.datasets.load import load_dataset

@@ -18,7 +18,7 @@ from competitions.services import export_competition, import_competition
 from competitions.validation_set_renewal import draw_validation_set, keep_validation_set
 from core.errors import Refusal
 from core.models import Event
-from formats.query.matches.engine_rules import query_rules
+from evaluation.formats.query.rules import QueryRules
 
 KeepSet = Callable[..., SampleSet]
 
@@ -110,7 +110,7 @@ def test_it_rejects_a_data_set_that_is_not_on_this_host(
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.full((64, 64, 3), number, np.uint8)).save(path)
     source = f"folder:{folder}"
-    engine = query_rules(rules)
+    engine = rules.rules_as(QueryRules)
     digest, names = keep_samples(source=source, split="all", count=5, target_seed=1, rules=engine)
     SampleSet.objects.create(
         competition=competition,

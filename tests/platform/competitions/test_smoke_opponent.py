@@ -11,7 +11,7 @@ import pytest
 
 import demo
 from competitions.import_warnings import import_notes
-from competitions.kept_directories import unpack_directory
+from competitions.kept_baseline_directories import unpack_directory
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
 from core.errors import Refusal

@@ -13,8 +13,8 @@ import pytest
 from core.errors import HostFault
 from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult
-from evaluation.domain.smoke_pictures import PicturedSmokeSample
+from evaluation.domain.smoke_test_pictures import PicturedSmokeSample
+from evaluation.domain.smoke_test_result import SmokeCheck, SmokeTestResult
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
@@ -24,14 +24,14 @@ from evaluation.formats.transfer.results import AttackBatch, BatchRun, DefenceBa
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batches import Batch
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from evaluation.scoring.distances import l2
 from formats.curves.player_builds import ready_player as ready_curves_player
-from formats.query.matches import engine_adapter as matches
+from formats.query.matches import match_session as matches
 from formats.query.matches.player_builds import ready_player as ready_query_player
 from formats.query.submissions.smoke_test import QuerySmokeTest
 from formats.transfer.submissions.smoke_test import TransferSmokeTest
-from formats.transfer.tournaments import engine_adapter as tournaments
+from formats.transfer.tournaments import engine_runs as tournaments
 from formats.transfer.tournaments.player_builds import ready_player as ready_transfer_player
 from submissions.models import Player
 from submissions.smoke_test import SmokeTest

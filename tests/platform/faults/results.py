@@ -14,7 +14,7 @@ from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.rounds.models import Decision, RoundMatch, RoundPool, RoundStage
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun
 from rounds.models import Round, RoundEntry
-from submissions.build_faults import READY
+from submissions.build_outcomes import READY
 from submissions.models import Build, Player, QuotaSlot, Submission
 from workers.models import HostComparison, WorkerTime
 

@@ -28,7 +28,7 @@ from submissions.push_gate import submission_gate
 from tests.platform.conftest import FakeClock
 from tests.platform.faults.external_calls import ExternalCalls
 from workers.models import Host
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 from workers.work_kind_interface import kinds
 
 log = logging.getLogger(__name__)

@@ -16,10 +16,10 @@ from competitions.services import enter, import_competition
 from core import clock
 from repositories.models import Repository
 from repositories.services import repository_of
-from rounds import services
 from rounds.models import Round
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
+from rounds.running import acts
 from tests.platform.conftest import FakeClock
 from tests.platform.faults.external_calls import ExternalCalls
 from tests.platform.faults.running_site import RunningSite
@@ -142,7 +142,8 @@ class Season:
 
     def _start(self) -> None:
         self.site.act(
-            lambda: services.start(round_=self._round(), by=self._olga), done=lambda: self._round().state != "frozen"
+            lambda: acts.start(round_=self._round(), by=self._olga),
+            done=lambda: self._round().state != "frozen",
         )
 
     def _publish(self) -> None:

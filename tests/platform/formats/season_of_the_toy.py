@@ -26,12 +26,12 @@ from core import clock, worker_notifications
 from evaluation.bundle.canonical_json import decode_line, split
 from evaluation.bundle.signature_check import Checked, verify_signed
 from repositories.services import repository_of
-from rounds import services as rounds
 from rounds.models import Round
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
+from rounds.running import acts as rounds
 from rounds.site_verification import verify
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock

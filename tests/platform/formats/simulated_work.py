@@ -13,11 +13,11 @@ from celery import current_app
 
 from competitions.sample_store import samples_of, worst_cases
 from core import clock, object_store
+from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.curves import benchmark_runs
-from formats.curves.best_known.work import proofs
-from formats.curves.engine_rules import curves_rules
+from formats.curves.best_known.proof_work import proofs
 from formats.query.matches import piece_queue as pieces
 from formats.query.matches.piece_result import PlayedPiece
 from formats.transfer.tournaments import run_queue as runs
@@ -26,7 +26,7 @@ from tests.platform.formats.transfer.tournaments.results import true_result
 from workers import queue
 from workers.models import Worker
 from workers.sandboxes import open_sandbox
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 
 
 def _commit_piece(claim: Any) -> None:
@@ -48,7 +48,7 @@ def _commit_run(claim: Any) -> None:
 
 def _commit_benchmark(claim: Any) -> None:
     """An attack finds an adversarial of every image that the model gets right, at a distance of its own."""
-    samples, rules = samples_of(claim.sample_set), curves_rules(claim.rules)
+    samples, rules = samples_of(claim.sample_set), claim.rules.rules_as(CurvesRules)
     names = [f"{claim.submission.player.digest} {claim.attack} {sample.number}" for sample in samples]
     distances = [2.0 * rules.budget(claim.listed.norm) * zlib.crc32(name.encode()) / 2**32 for name in names]
     found = replace(

@@ -22,7 +22,6 @@ from evaluation.formats.registry import formats as engine_formats
 from formats.query.matches.models import Match
 from pages.formats import page_formats
 from repositories.git_reader import GitReader
-from rounds import services
 from rounds.formats import round_formats
 from rounds.models import Release, Round
 from rounds.objections.closing import answer
@@ -31,6 +30,7 @@ from rounds.planning.freeze import freeze
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
+from rounds.running import acts
 from rounds.site_verification import verify
 from submissions.formats import submission_formats
 from submissions.models import Player, Submission
@@ -45,11 +45,11 @@ from workers.lease import Leased
 
 ACTS: dict[str, Callable[[Round, User], None]] = {
     "freeze": lambda round_, by: freeze(round_=round_, by=by),
-    "start": lambda round_, by: services.start(round_=round_, by=by),
-    "pause": lambda round_, by: services.pause(round_=round_, by=by),
-    "resume": lambda round_, by: services.resume(round_=round_, by=by),
+    "start": lambda round_, by: acts.start(round_=round_, by=by),
+    "pause": lambda round_, by: acts.pause(round_=round_, by=by),
+    "resume": lambda round_, by: acts.resume(round_=round_, by=by),
     "publish": lambda round_, by: publish(round_=round_, by=by),
-    "cancel": lambda round_, by: services.cancel(round_=round_, by=by, reason="A test."),
+    "cancel": lambda round_, by: acts.cancel(round_=round_, by=by, reason="A test."),
 }
 """What organisers do with a round."""
 

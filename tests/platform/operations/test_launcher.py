@@ -14,9 +14,9 @@ import pytest
 from core import clock
 from operations.launcher import scaling, slurm
 from operations.launcher.launch_loop import LaunchLoop
+from operations.launcher.launcher_interface import EngineError, WorkerJob
 from operations.launcher.scaling import JobLimits, jobs_to_start
 from operations.launcher.slurm import SlurmLauncher
-from operations.launcher.worker_launcher import EngineError, WorkerJob
 from tests.slurm_cluster import SlurmCluster
 from workers.models import Host
 

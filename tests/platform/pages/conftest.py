@@ -15,9 +15,9 @@ from competitions.sample_store import keep_samples, samples_of
 from core import object_store
 from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.piece_file import pack
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Standing
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import sum_audits
 from formats.query.tracks import MODEL, UNTARGETED
@@ -177,7 +177,7 @@ def played_match(shown: dict[str, Submission], pool: Pool, sample_set: SampleSet
     """The match that the score of the scored submission is made of: six samples in three pieces, with their traces."""
     evaluation = Evaluation.objects.get()
     sample_set.digest, names = keep_samples(
-        source="digits", split="validation", count=6, target_seed=7, rules=query_rules(rules)
+        source="digits", split="validation", count=6, target_seed=7, rules=rules.rules_as(QueryRules)
     )
     sample_set.class_names = list(names)
     sample_set.save()

@@ -12,8 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, FrozenLeaderboards, RulesVersion, Track
-from formats.query.leaderboards.board_freeze import take_snapshot
 from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Snapshot, Standing
+from formats.query.leaderboards.snapshots_and_freezes import take_snapshot
 from repositories.models import Repository
 from submissions.models import Player, Submission
 

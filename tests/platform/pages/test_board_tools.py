@@ -15,9 +15,9 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Team, User
 from competitions.models import Entry, FrozenLeaderboards, RulesVersion, Track
-from formats.query.leaderboards.board_freeze import take_snapshot
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
 from formats.query.leaderboards.scoring import recompute
+from formats.query.leaderboards.snapshots_and_freezes import take_snapshot
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock

@@ -10,8 +10,8 @@ from django.test import Client
 from accounts.models import Team, User
 from competitions.models import Entry, FrozenLeaderboards, RulesVersion
 from formats.query.leaderboards.models import Evaluation, Pool, Snapshot, Standing
+from formats.query.leaderboards.score_visibility import rows_now
 from formats.query.leaderboards.scoring import recompute
-from formats.query.leaderboards.visibility import rows_now
 from repositories.models import Repository
 from submissions.models import Player, Submission
 from tests.platform.conftest import NOON

@@ -6,7 +6,7 @@ from django.test import Client
 
 from competitions.models import Competition, SampleSet
 from pages.competition.citation import bibtex
-from pages.competition.data_set import ClassRow, data_set
+from pages.competition.data_set_page_data import ClassRow, data_set
 
 
 def test_the_page_shows_size_and_source_of_the_data_set(

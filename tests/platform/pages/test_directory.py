@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import Membership, Team, User
 from competitions.models import Competition, Entry, FreezeWindow, FrozenLeaderboards, Track
 from core import clock
-from formats.query.leaderboards.board_freeze import take_snapshot
 from formats.query.leaderboards.models import Evaluation, Standing
+from formats.query.leaderboards.snapshots_and_freezes import take_snapshot
 from formats.query.tracks import TRACKS
 from repositories.models import Repository
 from submissions.models import Submission

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.template.loader import render_to_string
 from django.test import Client, RequestFactory
 
-from core import migration_state
+from core import missing_migrations_check
 from core.errors import Refusal
 from pages.site import error_views as errors
 from pages.site import home_views as home
@@ -53,7 +53,7 @@ def test_an_error_of_a_database_that_answers_is_a_platform_error(
     visitor: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(home, "competition_lists", raising(OperationalError("deadlock detected")))
-    migration_state.require_migrated()
+    missing_migrations_check.require_migrated()
     assert visitor.get("/").status_code == 500
 
 

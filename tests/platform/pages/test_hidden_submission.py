@@ -14,8 +14,8 @@ from core import clock
 from core.errors import Refusal
 from core.models import Event
 from core.roles import OrganiserRole
-from formats.query.leaderboards.board_freeze import take_snapshot
 from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.snapshots_and_freezes import take_snapshot
 from formats.query.matches.models import Match
 from rounds.models import RoundEntry
 from submissions import hiding

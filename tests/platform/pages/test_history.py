@@ -16,11 +16,11 @@ from accounts.models import Team, User
 from competitions.models import Entry, FrozenLeaderboards, RulesVersion, Track
 from evaluation.charts.line_chart import BOTTOM, LEFT, RIGHT, TOP
 from evaluation.charts.scales import RankScale, TimeScale
-from formats.query.leaderboards.board_freeze import take_snapshot
-from formats.query.leaderboards.history import history_of
+from formats.query.leaderboards.boards_over_time import history_of
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.past_boards import board_at
 from formats.query.leaderboards.scoring import recompute
+from formats.query.leaderboards.snapshots_and_freezes import take_snapshot
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.conftest import NOON, FakeClock

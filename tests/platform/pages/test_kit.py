@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from competitions.models import Competition
 from core.checks import check_kit
-from core.kit import kit
+from core.participant_kit import kit
 from evaluation import __version__
 
 COMMAND = f"gauntlet_arena-{__version__}-py3-none-any.whl"

@@ -24,8 +24,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, FrozenLeaderboards, Page
 from core.reader_time_zone import ZONE_COOKIE
-from formats.query.leaderboards.board_freeze import take_snapshot
 from formats.query.leaderboards.models import Evaluation, Standing
+from formats.query.leaderboards.snapshots_and_freezes import take_snapshot
 from pages.shared_pages import shared
 from rounds.models import Round
 from submissions.models import Submission

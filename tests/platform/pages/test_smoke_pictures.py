@@ -14,8 +14,8 @@ from PIL import Image
 from accounts.models import User
 from competitions.models import SampleSet
 from core import clock, object_store
-from evaluation.domain.smoke_pictures import PathStep, PicturedSmokeSample
-from submissions import smoke_pictures
+from evaluation.domain.smoke_test_pictures import PathStep, PicturedSmokeSample
+from submissions import smoke_test_pictures
 from submissions.models import Build, Submission
 
 CLEAN, NOISY, CLOSER = (np.full((8, 8, 3), level, np.uint8) for level in (100, 200, 110))
@@ -33,7 +33,7 @@ def finish(submission: Submission, *samples: PicturedSmokeSample) -> Build:
     build = submission.builds.get()
     now = clock.database_now()
     Build.objects.filter(pk=build.pk).update(lease_until=now)
-    smoke_pictures.keep(build, samples)
+    smoke_test_pictures.keep(build, samples)
     build.refresh_from_db()
     Build.objects.filter(pk=build.pk).update(finished_at=now, lease_until=None)
     build.refresh_from_db()
@@ -113,24 +113,24 @@ def test_they_are_removed_after_thirty_days(
     rejected = shown["rejected"]
     build = finish(rejected, FOUND)
     digest = build.pictures["object"]
-    assert smoke_pictures.remove_old() == 0
+    assert smoke_test_pictures.remove_old() == 0
     Build.objects.filter(pk=build.pk).update(finished_at=clock.database_now() - timedelta(days=30, seconds=1))
     assert "Pictures of the smoke test" not in page_of(of_bob, rejected)
     assert of_bob.get(address(rejected, "clean")).status_code == 404
     later = clock.now() + timedelta(days=32)
     monkeypatch.setattr(clock, "now", lambda: later)
-    assert smoke_pictures.remove_old() == 1
+    assert smoke_test_pictures.remove_old() == 1
     assert object_store.size(digest, "smoke-pictures") is None
 
 
 def test_equal_pictures_of_two_builds_do_not_go_together(shown: dict[str, Submission]) -> None:
     older, newer = (finish(shown[name], FOUND) for name in ("rejected", "building"))
     object_store.remove(older.pictures["object"], "smoke-pictures")
-    assert smoke_pictures.picture(newer, 0, "clean")
+    assert smoke_test_pictures.picture(newer, 0, "clean")
 
 
 def test_a_worker_that_lost_its_build_changes_nothing(shown: dict[str, Submission]) -> None:
     build = shown["rejected"].builds.get()
-    smoke_pictures.keep(build, [FOUND])
+    smoke_test_pictures.keep(build, [FOUND])
     build.refresh_from_db()
     assert build.pictures == {}

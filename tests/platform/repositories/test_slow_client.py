@@ -15,7 +15,7 @@ from gunicorn.http.body import LengthReader
 from gunicorn.http.unreader import SocketUnreader
 from pytest_django import Settings
 
-from repositories.http.backend import BackendProcess
+from repositories.http.git_http_backend import BackendProcess
 from repositories.http.request_body import Body, ClientTimeLimit, RequestCutOffError
 
 PROMISED = 1 << 30

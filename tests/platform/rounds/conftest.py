@@ -18,18 +18,18 @@ from competitions.models import Competition, Entry, RulesVersion, SampleSet, Tra
 from competitions.sample_store import keep_samples, worst_cases
 from core import clock, object_store, worker_notifications
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
+from evaluation.formats.query.rules import QueryRules
 from formats.query.matches import piece_queue
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.rounds.round_advancement import advance_round
 from repositories.models import Repository
-from rounds import services
 from rounds.models import Round
 from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
+from rounds.running import acts
 from submissions.models import Player, Submission
 from tests.platform.claims import claimed_pieces
 from workers.models import Worker
@@ -137,7 +137,7 @@ class RoundFixture:
         """Freeze and start it, in its window."""
         self.clock.at = max(self.clock.at, round_.window.starts_at)
         freeze(round_=round_, by=self.organiser)
-        services.start(round_=round_, by=self.organiser)
+        acts.start(round_=round_, by=self.organiser)
         return round_
 
     def worker(self, name: str = "arena-1/play/0", worker_class: str = "cpu") -> Worker:
@@ -227,7 +227,7 @@ def env(
         ("validation", "validation", 6),
     ):
         digest, class_names = keep_samples(
-            source="digits", split=split, count=samples, target_seed=7, rules=query_rules(second)
+            source="digits", split=split, count=samples, target_seed=7, rules=second.rules_as(QueryRules)
         )
         sources[name] = SampleSet.objects.create(
             competition=competition,

@@ -40,9 +40,8 @@ from competitions.models import Competition, FreezeWindow
 from core import clock
 from core.errors import Refusal
 from core.models import Event
-from formats.query.leaderboards import board_freeze
 from formats.query.leaderboards import services as boards
-from formats.query.leaderboards.board_freeze import freeze_leaderboards
+from formats.query.leaderboards import snapshots_and_freezes
 from formats.query.leaderboards.evaluation_basis import NEWEST, unresolved
 from formats.query.leaderboards.models import Evaluation, Rejudging, Standing
 from formats.query.leaderboards.rejudging import (
@@ -52,21 +51,22 @@ from formats.query.leaderboards.rejudging import (
     replay_rejudging,
     settle_rejudgings,
 )
+from formats.query.leaderboards.score_visibility import board, public_evaluation_of
 from formats.query.leaderboards.scoring import refresh_boards, score_finished
+from formats.query.leaderboards.snapshots_and_freezes import freeze_leaderboards
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.visibility import board, public_evaluation_of
 from formats.query.matches import piece_queue
 from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
 from formats.query.matches.services import replay_failed
 from formats.query.rounds.preview import preview
 from repositories.models import Repository
-from rounds import services as rounds
 from rounds.models import Release, Round
 from rounds.planning.freeze import freeze_due
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.released_parts import withdraw as take_back
+from rounds.running import acts as rounds
 from rounds.site_verification import verify
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions
@@ -352,7 +352,7 @@ class Site(RuleBasedStateMachine):
     @rule()
     def unfreeze_leaderboards(self) -> None:
         with _refused(unless=self.frozen is not None):
-            board_freeze.unfreeze_leaderboards(
+            snapshots_and_freezes.unfreeze_leaderboards(
                 competition=self.env.competition, by=self.env.organiser, reason="it is over"
             )
             self.frozen = None

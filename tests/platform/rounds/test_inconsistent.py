@@ -13,19 +13,19 @@ from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Refusal
 from core.models import Event
-from evaluation.bundle import parts
-from evaluation.bundle.columns import hash_texts
+from evaluation.bundle import body_in_parts
+from evaluation.bundle.binary_columns import hash_texts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import AuditReport
 from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece
 from formats.query.rounds.audit_overrides import override_audit
-from formats.query.rounds.audit_state import AuditState, PieceAudit, audit_state, failed_on
 from formats.query.rounds.models import Decision
 from formats.query.rounds.preview import preview
 from formats.query.rounds.round_advancement import advance_round
-from rounds import services
+from formats.query.rounds.round_audits import AuditState, PieceAudit, audit_state, failed_on
 from rounds.models import Round, RoundEntry
+from rounds.running import acts
 from tests.platform.bundle_content import bundle_content
 from tests.platform.claims import claimed_pieces
 from tests.platform.rounds.conftest import digest_of
@@ -165,7 +165,7 @@ def test_an_organiser_overrides_it_after_it_left_and_the_rest_is_decided_again(e
         assert (round_.state, verify(bundle_content(round_)).problems) == ("scored", ())
         lines = Decision.objects.filter(stage__round=round_).order_by("stage__number", "track", "place")
         outcomes.append(list(lines.values_list("stage__number", "player__title", "place", "kept", "inconsistent")))
-        services.cancel(round_=round_, by=env.organiser, reason="only tried")
+        acts.cancel(round_=round_, by=env.organiser, reason="only tried")
     assert outcomes[0] == outcomes[1]
 
 
@@ -210,7 +210,7 @@ def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> N
     override_audit(entry=suspect, by=env.organiser, reason=REASON)
     with pytest.raises(Refusal, match="is already overridden"):
         override_audit(entry=suspect, by=env.organiser, reason=REASON)
-    services.cancel(round_=playing, by=env.organiser, reason="only tried")
+    acts.cancel(round_=playing, by=env.organiser, reason="only tried")
     suspect.refresh_from_db()
     with pytest.raises(Refusal, match="is cancelled and cannot be changed"):
         override_audit(entry=suspect, by=env.organiser, reason=REASON)
@@ -218,7 +218,7 @@ def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> N
 
 def test_the_bundle_lists_failed_audits_and_the_digests_of_pieces(env: RoundFixture, playing: Round) -> None:
     run(env, playing)
-    lines = parts.decode(object_store.get(playing.outcome))
+    lines = body_in_parts.decode(object_store.get(playing.outcome))
     attack, model = (public_name(env.competition, digest_of(kind, 0)) for kind in ("untargeted", "model"))
     assert {"attack": attack, "failed_on": [8], "kind": "audit", "model": model} in lines
     piece = next(line for line in lines if line["kind"] == "results")

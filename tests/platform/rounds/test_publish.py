@@ -20,11 +20,11 @@ from competitions.selectors import rules_in_force
 from core.errors import Refusal
 from core.models import Event
 from core.object_store import ObjectFolder
-from formats.query.demo.tables import print_preview
+from evaluation.formats.query.rules import QueryRules
+from formats.query.demo.printed_tables import print_preview
 from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import Evaluation, Snapshot, Standing
 from formats.query.leaderboards.services import set_pool
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
 from formats.query.rounds.competition_verification import differing_pools
 from formats.query.rounds.models import Decision
@@ -32,7 +32,7 @@ from formats.query.rounds.preview import preview
 from rounds.models import Round
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
-from rounds.running.dashboard import dashboard
+from rounds.running.dashboard_data import dashboard
 from submissions import services as submissions
 from submissions.models import Player, Submission
 
@@ -255,7 +255,7 @@ def test_a_result_is_published_where_the_data_set_has_no_further_images(env: Rou
         split="validation",
         count=200,
         target_seed=7,
-        rules=query_rules(rules_in_force(env.competition)),
+        rules=rules_in_force(env.competition).rules_as(QueryRules),
     )
     SampleSet.objects.filter(name="validation").update(digest=digest, count=200)
     round_ = env.scored(env.plan(samples=8))

@@ -11,9 +11,9 @@ import pytest
 from pytest_django import Settings
 
 from competitions.sample_store import samples_of
-from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.play_match import play
 from formats.query.matches import player_builds
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
 from formats.query.matches.services import replay_failed
 from formats.query.rounds.round_advancement import advance_round
@@ -97,7 +97,7 @@ def test_a_different_rebuild_stops_the_round_until_it_is_fixed(
         model=players[0],
         attack=players[1],
         samples=samples_of(begun.sample_set),
-        rules=query_rules(match.rules),
+        rules=match.rules.rules_as(QueryRules),
         sandbox=open_sandbox(),
         seed=match.seed,
         level_caches=False,

@@ -16,14 +16,14 @@ from core.errors import Refusal
 from core.models import Event
 from formats.query.matches.models import Match
 from formats.query.matches.services import replay_failed
-from formats.query.rounds.engine_adapter import facts_of, outcome_of
 from formats.query.rounds.round_advancement import advance_round
-from rounds import services
+from formats.query.rounds.round_as_engine_values import facts_of, outcome_of
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
 from rounds.planning.freeze import freeze
 from rounds.publishing.licence_review import confirm_licence, refuse_licence
 from rounds.publishing.publication import publish
+from rounds.running import acts
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -33,10 +33,10 @@ SEEDS = 'AS "match__seed"'
 
 ACTS: dict[str, Callable[..., None]] = {
     "freeze": freeze,
-    "start": services.start,
-    "pause": services.pause,
-    "resume": services.resume,
-    "cancel": services.cancel,
+    "start": acts.start,
+    "pause": acts.pause,
+    "resume": acts.resume,
+    "cancel": acts.cancel,
     "publish": publish,
 }
 TAKEN = {
@@ -69,10 +69,10 @@ def brought_to(env: RoundFixture, state: str) -> Round:
         "planned": [],
         "frozen": [lambda: freeze(**act)],
         "playing": [lambda: env.begin(round_)],
-        "paused": [lambda: env.begin(round_), lambda: services.pause(**act)],
+        "paused": [lambda: env.begin(round_), lambda: acts.pause(**act)],
         "scored": [lambda: env.scored(round_)],
         "published": [lambda: env.scored(round_), lambda: publish(**act)],
-        "cancelled": [lambda: services.cancel(**act, reason="a test")],
+        "cancelled": [lambda: acts.cancel(**act, reason="a test")],
     }
     for step in ways[state]:
         step()
@@ -125,16 +125,16 @@ def test_a_match_replayed_while_the_round_is_paused_waits_for_it(env: RoundFixtu
     failed = Match.objects.latest("pk")
     failed.pieces.update(state="failed")
     Match.objects.filter(pk=failed.pk).update(state="failed", fault="the disk is full")
-    services.pause(round_=round_, by=env.organiser)
+    acts.pause(round_=round_, by=env.organiser)
     replay_failed(failed, env.organiser, "fixed")
     assert env.play() == 0
-    services.resume(round_=round_, by=env.organiser)
+    acts.resume(round_=round_, by=env.organiser)
     assert env.play() == 1
 
 
 def test_it_rejects_a_cancellation_without_a_reason(env: RoundFixture) -> None:
     with pytest.raises(Refusal, match="needs a reason"):
-        services.cancel(round_=env.plan(), by=env.organiser, reason=" ")
+        acts.cancel(round_=env.plan(), by=env.organiser, reason=" ")
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ from formats.query.rounds.preview import preview
 from formats.query.rounds.progress import progress
 from formats.query.rounds.round_advancement import advance_round
 from formats.query.rounds.stages_and_decisions import decisions, stages, standings_and_stages
-from rounds import selectors, services
+from rounds import selectors
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
+from rounds.running import acts
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def test_queries_do_not_grow_with_the_field(env: RoundFixture) -> None:
             progress(round_)
             estimate(round_)
         taken.append(len(queries))
-        services.cancel(round_=round_, by=env.organiser, reason="only counted")
+        acts.cancel(round_=round_, by=env.organiser, reason="only counted")
         Submission.objects.all().update(state="withdrawn")
         assert not Match.objects.exists()
     assert taken[0] == taken[1] < 40

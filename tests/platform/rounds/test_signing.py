@@ -18,7 +18,7 @@ from core.models import Event
 from evaluation.formats.query.bundle.verify import verify
 from rounds.models import SigningKey
 from rounds.release.signing_keys import all_keys, public_key, replace_lost, rotate, signed
-from rounds.release.signing_seed import next_seed, promote, seed
+from rounds.release.signing_secrets import next_seed, promote, seed
 
 BODY = b'{"kind":"head"}\n'
 
@@ -118,10 +118,10 @@ def test_nothing_leads_from_a_lost_key_to_its_successor(kept: Path) -> None:
 @pytest.mark.django_db
 def test_an_interrupted_change_of_keys_is_completed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     public_key()
-    monkeypatch.setattr("rounds.release.signing_seed.promote", lambda: None)
+    monkeypatch.setattr("rounds.release.signing_secrets.promote", lambda: None)
     fresh = rotate(by=None, reason="The power goes before its file is in its place.")
     assert next_seed() != seed()
-    monkeypatch.setattr("rounds.release.signing_seed.promote", promote)
+    monkeypatch.setattr("rounds.release.signing_secrets.promote", promote)
     assert about_key(bundle(), fresh.public) == []
     assert [path.name for path in kept.parent.iterdir()] == ["signing-key"]
 

@@ -1,4 +1,4 @@
-"""`rounds.services.verify`: the pools of published rounds are what the rounds give."""
+"""`rounds.site_verification.verify`: the pools of published rounds are what the rounds give."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import pytest
 
 from accounts.models import User
 from competitions.models import Entry
-from webhooks import exchange, services
+from webhooks import delivery_request, services
 from webhooks.models import Webhook, WebhookEvent
 from webhooks.receiver_address import LOOPBACK
 from webhooks.sending import send_due
@@ -104,13 +104,13 @@ def trusted() -> ssl.SSLContext:
 
 
 @pytest.fixture
-def post(trusted: ssl.SSLContext) -> Callable[..., exchange.Answer]:
-    """`exchange.post` with that name server and certificate."""
-    return partial(exchange.post, resolve=names, context=trusted)
+def post(trusted: ssl.SSLContext) -> Callable[..., delivery_request.Answer]:
+    """`delivery_request.post` with that name server and certificate."""
+    return partial(delivery_request.post, resolve=names, context=trusted)
 
 
 @pytest.fixture
-def send(post: Callable[..., exchange.Answer]) -> Callable[[], bool]:
+def send(post: Callable[..., delivery_request.Answer]) -> Callable[[], bool]:
     """`send_due` to receivers on this host."""
     return partial(send_due, post=post, allowed=LOOPBACK)
 

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from accounts.models import User
 from config.environment import Environment
-from config.host_settings import host_settings
+from config.worker_host_settings import host_settings
 from core import clock
 from core.errors import Refusal
 from core.models import Event

@@ -10,7 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.domain.explained_names import ExplainedName
+from evaluation.domain.explained_enum import ExplainedName
 from evaluation.formats.curves.attacks.apgd import ApgdCe, ApgdT
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
 from evaluation.formats.curves.attacks.fab import FabT

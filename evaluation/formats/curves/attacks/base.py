@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from evaluation.domain.errors import Refusal
 from evaluation.formats.curves.models.classifier import Classifier, Loss
-from evaluation.formats.curves.models.counted import CountedModel
+from evaluation.formats.curves.models.counted_model import CountedModel
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
 _ROUNDED = 2.0**-23

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
-from evaluation.formats.curves.attacks.decision_starts import start
-from evaluation.formats.curves.attacks.queries import Steps, affordable, ask
+from evaluation.formats.curves.attacks.decision_attack_starts import start
+from evaluation.formats.curves.attacks.query_limit import Steps, affordable, ask
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
 _TINY = 1e-12

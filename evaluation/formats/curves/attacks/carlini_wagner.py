@@ -11,7 +11,7 @@ from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
 from evaluation.formats.curves.attacks.final_search import shorten
-from evaluation.formats.curves.attacks.planes import difference, dual_lengths
+from evaluation.formats.curves.attacks.linearised_boundaries import difference, dual_lengths
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
 _INSIDE = 1.0 - 1e-6

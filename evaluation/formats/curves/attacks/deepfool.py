@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
-from evaluation.formats.curves.attacks.planes import difference
+from evaluation.formats.curves.attacks.linearised_boundaries import difference
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
 

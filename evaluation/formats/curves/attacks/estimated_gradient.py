@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
-from evaluation.formats.curves.attacks.queries import affordable, ask, in_pieces, rows_to_attack
+from evaluation.formats.curves.attacks.query_limit import affordable, ask, in_pieces, rows_to_attack
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distance, expanded
 from evaluation.formats.curves.attacks.final_search import shorten
-from evaluation.formats.curves.attacks.planes import difference, dual_lengths, steps_to_planes
+from evaluation.formats.curves.attacks.linearised_boundaries import difference, dual_lengths, steps_to_planes
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
 
 _Boundary: TypeAlias = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch
-from evaluation.formats.curves.attacks.queries import affordable, ask, in_pieces, rows_to_attack
+from evaluation.formats.curves.attacks.query_limit import affordable, ask, in_pieces, rows_to_attack
 from evaluation.formats.curves.threat_models import Capability, Knowledge
 
 _INSIDE = 1.0 - 1e-6

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
-from evaluation.formats.curves.attacks.queries import Steps, affordable, rows_to_attack
+from evaluation.formats.curves.attacks.query_limit import Steps, affordable, rows_to_attack
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
 _SHRINKS = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)

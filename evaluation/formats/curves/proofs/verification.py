@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evaluation.domain.images import Images
 from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.sandboxed import as_images
+from evaluation.formats.curves.models.sandboxed_classifier import as_images
 from evaluation.formats.curves.proofs.image_verdict import ImageVerdict
 from evaluation.formats.curves.results import Integers
 from gauntlet import frames

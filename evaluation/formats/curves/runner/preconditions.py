@@ -12,8 +12,8 @@ from torch import Tensor
 from evaluation.domain.errors import Refusal
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.models.classifier import Classifier
-from evaluation.formats.curves.models.replayed_queries import scores_differ
-from evaluation.formats.curves.runner.run import as_tensor
+from evaluation.formats.curves.models.replayed_queries_check import scores_differ
+from evaluation.formats.curves.runner.benchmark_run import as_tensor
 from evaluation.formats.curves.threat_models import Knowledge
 
 ASKED_TWICE = 20

@@ -11,15 +11,20 @@ import torch
 from evaluation.domain.limit_use import LimitUse
 from evaluation.domain.players import Program
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
-from evaluation.domain.smoke_pictures import PicturedSmokeSample, bounded
-from evaluation.formats.curves.models.sandboxed import ModelFailedError, SandboxedClassifier, as_images, sandboxed
+from evaluation.domain.smoke_test_pictures import PicturedSmokeSample, bounded
+from evaluation.domain.smoke_test_result import SmokeCheck, SmokeTestResult, not_reached
+from evaluation.formats.curves.models.sandboxed_classifier import (
+    ModelFailedError,
+    SandboxedClassifier,
+    as_images,
+    sandboxed,
+)
 from evaluation.formats.curves.rules import CurvesRules
-from evaluation.formats.curves.runner.offered_answers import NAME as ANSWERS
-from evaluation.formats.curves.runner.offered_answers import check_answers
+from evaluation.formats.curves.runner.offered_answers_check import NAME as ANSWERS
+from evaluation.formats.curves.runner.offered_answers_check import check_answers
 from evaluation.formats.curves.threat_models import Knowledge
 from evaluation.sandbox.base import Resources, Sandbox
-from evaluation.sandbox.most_used import MostUsed
+from evaluation.sandbox.peak_use import MostUsed
 
 SAMPLES = 20
 """Number of samples of a smoke test, if there are enough."""

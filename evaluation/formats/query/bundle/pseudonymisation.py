@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from evaluation.formats.query.tournament.rounds import RoundFacts
+from evaluation.formats.query.tournament.round_state import RoundFacts
 
 Name = Callable[[str], str]
 """The function from a player to its new name; two players never get the same name."""

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.bundle.body_report import DerivedLine
+from evaluation.bundle.binary_columns import HASH, hash_texts, require_none
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of
 from evaluation.bundle.checked_fields import MOST_DISTANCE, MOST_WHOLE, Fields
-from evaluation.bundle.columns import HASH, hash_texts, require_none
+from evaluation.bundle.derived_lines import DerivedLine
 from evaluation.bundle.line_order_check import in_order
 from evaluation.bundle.player_submissions import BundleSubmission, read_submission
 from evaluation.bundle.signature_check import BundleBody
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.bundle.records import (
+from evaluation.formats.query.bundle.writer import (
     FORMATS,
     NARROW_FIELD,
     OF_LINES,
@@ -30,7 +30,7 @@ from evaluation.formats.query.bundle.records import (
 )
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.scored_distances import scored_distance
-from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts, SampleRow
+from evaluation.formats.query.tournament.round_state import RoundEntrant, RoundFacts, SampleRow
 
 MOST_PLAYERS = 1000
 """The largest number of players of a track in a bundle that is read."""

@@ -6,7 +6,7 @@ from evaluation.bundle.size_check import check_bytes, check_lines
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.reader import MOST_PLAYERS, MOST_ROWS, MOST_TRIPLES
-from evaluation.formats.query.tournament.rounds import RoundFacts, ceiling, most_pairs, piece_ends
+from evaluation.formats.query.tournament.round_state import RoundFacts, ceiling, most_pairs, piece_ends
 
 _HEAD_BYTES = 100_000
 _SAMPLE_BYTES = 160

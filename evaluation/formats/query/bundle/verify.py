@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import IO, Any
 
-from evaluation.bundle.body_report import DerivedLine, about_commitments, differences
 from evaluation.bundle.canonical_json import Canonical, canonical
 from evaluation.bundle.checked_fields import quoted
+from evaluation.bundle.derived_lines import DerivedLine, about_commitments, differences
 from evaluation.bundle.released_image_check import check_images
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.bundle.perturbed_image_check import check_pair
 from evaluation.formats.query.bundle.reader import Bundle, read
-from evaluation.formats.query.bundle.records import derived_lines
-from evaluation.formats.query.tournament.rounds import RoundFacts, RoundState, advance, demanded
+from evaluation.formats.query.bundle.writer import derived_lines
+from evaluation.formats.query.tournament.round_state import RoundFacts, RoundState, advance, demanded
 from evaluation.scoring.distances import worst_case
 
 _NAMED_BY = {

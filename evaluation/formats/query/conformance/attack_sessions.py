@@ -16,7 +16,7 @@ from evaluation.domain.players import TrackName
 from evaluation.formats.query.conformance.launcher import LaunchedPlayer
 from evaluation.formats.query.conformance.session import ConformanceSession
 from evaluation.formats.query.conformance.steps import Step
-from evaluation.formats.query.referee.budget import Budget
+from evaluation.formats.query.referee.query_budget import Budget
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import ChannelError, Layout, ReceivedFrame
 from gauntlet import frames

@@ -1,4 +1,4 @@
-"""The same as `numpy_distances`, with the compiled `distances.c` where it was built (`build_distances.py`)."""
+"""The same as `numpy_distances`, with the compiled `distances.c` where it was built (`distances_build_hook.py`)."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.kept_frames import KeptFrame, KeptFrames
+from evaluation.formats.query.referee.match_players import Model
 from evaluation.formats.query.referee.model_audit import fresh_report, lone_report
 from evaluation.formats.query.referee.player_interface import PlayerConnection
-from evaluation.formats.query.referee.players import Model
 from evaluation.formats.query.referee.verdict_queries import ask_or_none
 from evaluation.formats.query.results import AuditReport
 from evaluation.formats.query.rules import QueryRules

@@ -8,12 +8,12 @@ from itertools import chain, repeat
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side, TrackName
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.referee.derived_seeds import derive_seed
+from evaluation.formats.query.referee.match_players import ConnectedPlayer, Model
 from evaluation.formats.query.referee.piece import RefereedPiece
 from evaluation.formats.query.referee.player_interface import PlayerConnection
-from evaluation.formats.query.referee.players import ConnectedPlayer, Model
 from evaluation.formats.query.referee.query_exchange import MatchContext
 from evaluation.formats.query.referee.query_paths import QueryPaths
-from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.results import Failure, PieceResult
 from evaluation.formats.query.rules import QueryRules
 

@@ -11,11 +11,11 @@ from evaluation.domain.images import Image, grey_image
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.kept_frames import KeptFrames, NearestAnswer
+from evaluation.formats.query.referee.derived_seeds import derive_seed
+from evaluation.formats.query.referee.match_players import PlayerFailedError
 from evaluation.formats.query.referee.model_audit import Audit
-from evaluation.formats.query.referee.players import PlayerFailedError
 from evaluation.formats.query.referee.query_exchange import Exchange, MatchContext
 from evaluation.formats.query.referee.query_record import Candidate, is_adversarial
-from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.referee.verdict_queries import Verdict, ask_or_none
 from evaluation.formats.query.results import Failure, Outcome, PieceResult, RefereedSample
 from evaluation.protocol.channel import ChannelError

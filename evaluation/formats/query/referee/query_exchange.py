@@ -13,10 +13,10 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee.budget import Budget
+from evaluation.formats.query.referee.match_players import ConnectedPlayer, Model, PlayerFailedError
 from evaluation.formats.query.referee.model_audit import Audit
-from evaluation.formats.query.referee.players import ConnectedPlayer, Model, PlayerFailedError
 from evaluation.formats.query.referee.query_attribution import Attribution
+from evaluation.formats.query.referee.query_budget import Budget
 from evaluation.formats.query.referee.query_paths import QueryPaths
 from evaluation.formats.query.referee.query_record import QueryRecord
 from evaluation.formats.query.referee.squared_distances import PixelDifferences

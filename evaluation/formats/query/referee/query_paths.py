@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from evaluation.domain.images import Image, ImageShape
-from evaluation.domain.smoke_pictures import PathStep
+from evaluation.domain.smoke_test_pictures import PathStep
 
 STEPS = 24
 """The most steps of a path that are kept."""

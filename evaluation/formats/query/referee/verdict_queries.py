@@ -13,8 +13,8 @@ import numpy as np
 from evaluation.domain.images import Image, Images
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.referee.match_players import Model, PlayerFailedError
 from evaluation.formats.query.referee.model_audit import LEAST_PER_PIECE, Audit
-from evaluation.formats.query.referee.players import Model, PlayerFailedError
 from evaluation.formats.query.referee.query_record import CANDIDATES, Candidate, QueryRecord, is_adversarial
 
 

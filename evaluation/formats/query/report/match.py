@@ -14,7 +14,7 @@ from evaluation.charts.line_chart import LineChart
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import MatchResult, Outcome, Trace
-from evaluation.formats.query.scoring.curves import (
+from evaluation.formats.query.scoring.match_curves import (
     ByQuery,
     answered,
     budgets,

@@ -9,17 +9,17 @@ import numpy as np
 
 from evaluation.charts import match_charts
 from evaluation.charts.chart_table import ChartTable
-from evaluation.charts.competition_figures import RankedName, Series, robustness
-from evaluation.charts.heat_colours import HeatColours, Pair, colours_for
+from evaluation.charts.heat_map_colours import HeatColours, Pair, colours_for
 from evaluation.charts.histogram import Histogram
 from evaluation.charts.line_chart import Curve, LineChart
+from evaluation.charts.paper_figures import RankedName, Series, robustness
 from evaluation.charts.scales import LogScale, distances_over, shares
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import baselines
 from evaluation.formats.query.report import match
 from evaluation.formats.query.results import MatchResult, Outcome
-from evaluation.formats.query.scoring.curves import budgets, exact_distances, query_counts, success_distance
+from evaluation.formats.query.scoring.match_curves import budgets, exact_distances, query_counts, success_distance
 from evaluation.formats.query.tournament.leaderboards import Board, boards
 
 CURVES = 5

@@ -17,9 +17,9 @@ from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import MatchResult, Outcome, Trace
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.artefacts import read_result, write_result
+from evaluation.formats.query.runner.match_files import read_result, write_result
 from evaluation.formats.query.runner.tournament import Pairing
-from evaluation.formats.query.scoring.curves import answered, closest
+from evaluation.formats.query.scoring.match_curves import answered, closest
 from evaluation.scoring.distances import Distances
 
 _SETTINGS = "settings.json"

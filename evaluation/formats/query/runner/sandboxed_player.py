@@ -21,7 +21,7 @@ from evaluation.protocol.listener import Listener
 from evaluation.sandbox.base import SOCKET_NAME, Ending, Folder, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_fault_check import require_working_host
-from evaluation.sandbox.most_used import MostUsed
+from evaluation.sandbox.peak_use import MostUsed
 from evaluation.sandbox.private_copies import copy_files, remove_copy
 
 

@@ -10,7 +10,7 @@ from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.player_interface import PlayerConnection
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
-from evaluation.formats.query.runner.nearest_mean import NearestMean
+from evaluation.formats.query.runner.nearest_mean_classifier import NearestMean
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources, Sandbox
 from gauntlet import serve_model

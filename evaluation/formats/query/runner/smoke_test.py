@@ -14,11 +14,11 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.limit_use import LimitUse, Unit
 from evaluation.domain.players import QueryPlayer, Side, TrackName
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
-from evaluation.domain.smoke_pictures import PICTURED
+from evaluation.domain.smoke_test_pictures import PICTURED
+from evaluation.domain.smoke_test_result import SmokeCheck, SmokeTestResult, not_reached
+from evaluation.formats.query.referee.derived_seeds import derive_seed
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.query_paths import QueryPaths
-from evaluation.formats.query.referee.seeds import derive_seed
 from evaluation.formats.query.results import Failure, Outcome, PieceResult, RefereedSample, sum_reports
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit_after_match import audit_model, with_audits
@@ -36,7 +36,7 @@ from evaluation.formats.query.runner.smoke_test_disguise import disguise
 from evaluation.formats.query.runner.smoke_test_pictures import pictured
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.host_path_redaction import HostPaths
-from evaluation.sandbox.most_used import MostUsed
+from evaluation.sandbox.peak_use import MostUsed
 from gauntlet import serve_attack
 
 SAMPLES = 20

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluation.builder.player_exception import MOST_CHARACTERS, LastException, last_exception
 from evaluation.domain.failure_reasons import Reason
-from evaluation.domain.smoke_checks import SmokeCheck
+from evaluation.domain.smoke_test_result import SmokeCheck
 from evaluation.formats.query.results import Failure, Outcome, RefereedSample
 from evaluation.sandbox.host_path_redaction import HostPaths
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_pictures import PicturedSmokeSample, bounded
+from evaluation.domain.smoke_test_pictures import PicturedSmokeSample, bounded
 from evaluation.formats.query.referee.query_paths import QueryPaths
 from evaluation.formats.query.results import Outcome, PieceResult
 

@@ -11,7 +11,7 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.query.catalogue import is_bundled
 from evaluation.formats.query.results import MatchResult
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.play import play
+from evaluation.formats.query.runner.play_match import play
 from evaluation.parsing.process_pool import process_pool
 from evaluation.sandbox.base import Resources, Sandbox
 

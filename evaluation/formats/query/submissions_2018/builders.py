@@ -17,7 +17,7 @@ from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.manifest import MANIFEST_NAME
-from evaluation.builder.source_tree import BINDER_DIRECTORIES, IGNORED_NAMES, tree_entries
+from evaluation.builder.submission_files import BINDER_DIRECTORIES, IGNORED_NAMES, tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import QueryPlayer

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from evaluation.builder.source_tree import TreeEntry
+from evaluation.builder.submission_files import TreeEntry
 from evaluation.domain.errors import BuildRefusal
 from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.missing_weights import require_weights
 from evaluation.legacy.program_imports import Imports
-from evaluation.legacy.shell_script import started_scripts
+from evaluation.legacy.shell_script_reader import started_scripts
 
 START = "run.sh"
 

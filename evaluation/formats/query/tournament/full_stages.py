@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evaluation.formats.query.tournament.replay import Cut, TournamentReplay
 from evaluation.formats.query.tournament.schedule_input import Field, Played
 from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan, StageCeiling
+from evaluation.formats.query.tournament.schedule_replay import Cut, TournamentReplay
 
 
 @dataclass(frozen=True)

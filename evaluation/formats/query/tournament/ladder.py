@@ -42,9 +42,9 @@ import numpy as np
 
 from evaluation.domain.players import Side
 from evaluation.formats.query.tournament.ordering import RankedSide
-from evaluation.formats.query.tournament.replay import Cut, Measured, TournamentReplay
 from evaluation.formats.query.tournament.schedule_input import TOP, Field, Played
 from evaluation.formats.query.tournament.schedule_output import OrderedBy, Plan, StageCeiling, most_triples
+from evaluation.formats.query.tournament.schedule_replay import Cut, Measured, TournamentReplay
 
 FINALISTS = 10
 

@@ -14,7 +14,7 @@ from PIL import Image as Picture
 from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.released_zip_reader import BROKEN, read_file
 from evaluation.formats.transfer.bundle.reader import TransferBundle
-from evaluation.formats.transfer.bundle.records import BundleAttackRun
+from evaluation.formats.transfer.bundle.writer import BundleAttackRun
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 
 MOST_BYTES = 64_000_000

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import IO, Any
 
-from evaluation.bundle.body_report import about_commitments, differences
 from evaluation.bundle.canonical_json import Canonical
 from evaluation.bundle.checked_fields import quoted
+from evaluation.bundle.derived_lines import about_commitments, differences
 from evaluation.bundle.released_image_check import check_images
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.bundle.image_archive_check import check_archive
 from evaluation.formats.transfer.bundle.reader import TransferBundle, read
-from evaluation.formats.transfer.bundle.records import TransferRecord, standing_lines
+from evaluation.formats.transfer.bundle.writer import TransferRecord, standing_lines
 
 
 def verify(

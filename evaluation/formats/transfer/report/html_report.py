@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import astuple, fields
 
 from evaluation.charts.chart_table import ChartTable
-from evaluation.charts.competition_figures import RankedScore, scores_by_rank
-from evaluation.charts.heat_colours import share_colour, share_legend
+from evaluation.charts.heat_map_colours import share_colour, share_legend
 from evaluation.charts.line_chart import Curve, LineChart
+from evaluation.charts.paper_figures import RankedScore, scores_by_rank
 from evaluation.charts.scales import LinearScale, shares
 from evaluation.formats.transfer.catalogue import transfer_baselines
 from evaluation.formats.transfer.report import gallery

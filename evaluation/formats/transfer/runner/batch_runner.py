@@ -12,15 +12,15 @@ from evaluation.domain.images import Images
 from evaluation.formats.transfer.results import AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote, RowNote
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash, read_all, read_file
-from evaluation.formats.transfer.runner.batches import Batch, anonymous_names, png
-from evaluation.formats.transfer.runner.defence_result_file import read_result_file
-from evaluation.formats.transfer.runner.run_batch import (
+from evaluation.formats.transfer.runner.batch_in_sandbox import (
     OUTPUT_DATA,
     OUTPUT_IMAGES,
     RESULT_FILE,
     RunEnvironment,
     run_batch,
 )
+from evaluation.formats.transfer.runner.batches import Batch, anonymous_names, png
+from evaluation.formats.transfer.runner.defence_result_file import read_result_file
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 
 _TARGETS = "target_class.csv"

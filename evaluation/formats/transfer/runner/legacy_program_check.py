@@ -6,14 +6,14 @@ import re
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from evaluation.builder.source_tree import TreeEntry, tree_entries
+from evaluation.builder.submission_files import TreeEntry, tree_entries
 from evaluation.domain.errors import BuildRefusal
 from evaluation.formats.transfer.runner.named_weights_check import require_loaded_weights, require_named_weights
 from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.missing_weights import require_weights
 from evaluation.legacy.player_modules import SOURCE
 from evaluation.legacy.program_imports import Imports
-from evaluation.legacy.shell_script import started_scripts, started_shell_scripts
+from evaluation.legacy.shell_script_reader import started_scripts, started_shell_scripts
 from evaluation.legacy.substitutions import substitution_of
 from evaluation.parsing.limited_process import Fields, ask_once
 

@@ -10,7 +10,7 @@ from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, DefenceBa
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.batches import Batch
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
-from evaluation.formats.transfer.scoring.intervals import (
+from evaluation.formats.transfer.scoring.score_intervals import (
     PairImages,
     pair_images,
     score_intervals,

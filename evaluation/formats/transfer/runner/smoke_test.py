@@ -13,14 +13,14 @@ import numpy as np
 from evaluation.builder.player_exception import MOST_CHARACTERS, last_exception
 from evaluation.domain.limit_use import LimitUse, Unit
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_checks import SmokeCheck, SmokeTestResult, not_reached
-from evaluation.domain.smoke_pictures import PicturedSmokeSample, bounded
+from evaluation.domain.smoke_test_pictures import PicturedSmokeSample, bounded
+from evaluation.domain.smoke_test_result import SmokeCheck, SmokeTestResult, not_reached
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch, BatchReason, BatchRun, DefenceBatch, ImageNote
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
+from evaluation.formats.transfer.runner.batch_in_sandbox import CODE, FREE_FILES, OUTPUT_IMAGES, RunEnvironment, RunUse
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
-from evaluation.formats.transfer.runner.run_batch import CODE, FREE_FILES, OUTPUT_IMAGES, RunEnvironment, RunUse
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.host_path_redaction import HostPaths
 

@@ -24,7 +24,8 @@ class TransferStanding:
     `raw` counts points over the opponents that count, `score` is normalised to 0..1, `worst` is the score against the
     opponent that is worst for it. Both are None if no opponent counts. `coverage` is the share of the images that it
     processed itself, and `median_seconds` that of its batches. `low` and `high` bound the 95 % interval of the score
-    over images, `rank_low` and `rank_high` the 95 % rank interval (see `intervals`); None where they are not computed.
+    over images, `rank_low` and `rank_high` the 95 % rank interval (see `score_intervals`); None where they are
+    not computed.
     """
 
     rank: int

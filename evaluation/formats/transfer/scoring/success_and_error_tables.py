@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from evaluation.formats.transfer.results import NO_LABEL, PairCounts
-from evaluation.formats.transfer.scoring.intervals import share_interval
+from evaluation.formats.transfer.scoring.score_intervals import share_interval
 from evaluation.formats.transfer.scoring.scores import TransferStanding
 from evaluation.scoring.leaderboard_resolution import sentence
 

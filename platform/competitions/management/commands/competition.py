@@ -15,7 +15,7 @@ from competitions.services import export_competition, import_competition
 from competitions.shifted_dates import shifted
 from competitions.toml_text import parsed, written
 from core.errors import GauntletError
-from core.migration_state import require_migrated
+from core.missing_migrations_check import require_migrated
 from core.site_identity import require_identity
 
 

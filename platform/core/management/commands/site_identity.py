@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from core.errors import GauntletError
-from core.migration_state import require_migrated
+from core.missing_migrations_check import require_migrated
 from core.site_identity import adopt, require_identity
 
 

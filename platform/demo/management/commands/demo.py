@@ -20,9 +20,9 @@ from rich.console import Console
 from core.errors import GauntletError
 from demo.benchmark import run_benchmark
 from demo.credentials import CredentialStore
-from demo.demo_site import COMPETITION_FILE, ORGANISER, DemoSite
+from demo.demo_lock import only_demo_in
+from demo.demo_script import COMPETITION_FILE, ORGANISER, DemoSite
 from demo.full_season import Season
-from demo.state_lock import only_demo_in
 from demo.supervisor import SiteSupervisor, host_processes
 
 

@@ -8,7 +8,7 @@ from core.errors import Refusal
 from formats.curves import NAME
 from formats.curves.models import Benchmark
 from rounds.models import Release, Round, RoundEntry
-from rounds.publishing.visibility import released_parts
+from rounds.publishing.pair_visibility import released_parts
 from submissions.models import Submission
 
 NEEDED = frozenset((Release.Part.BUNDLE.value, Release.Part.IMAGES.value))

@@ -9,21 +9,21 @@ from django.http import HttpRequest
 from django.urls import URLPattern, path
 
 from competitions.models import Track
-from formats.curves.board import CurvesBoard
 from formats.curves.models import Benchmark, Proof
 from formats.curves.pages import best_known_views
-from formats.curves.pages.board_page import board_content, board_table
-from formats.curves.pages.comparison import comparison_content, comparison_table
-from formats.curves.pages.history import history_chart, history_content, team_history
-from formats.curves.pages.introduction import guide, home, origin
+from formats.curves.pages.board_page_data import board_content, board_table
+from formats.curves.pages.comparison_page_data import comparison_content, comparison_table
+from formats.curves.pages.history_charts import history_chart, history_content, team_history
+from formats.curves.pages.introduction_texts import guide, home, origin
 from formats.curves.pages.proof_queue import held_with_proofs, stuck_proofs, with_proofs
-from formats.curves.pages.round_page import round_content
+from formats.curves.pages.round_page_data import round_content
 from formats.curves.pages.rules_table import rules_rows
-from formats.curves.pages.submission import submission_content
+from formats.curves.pages.submission_page_data import submission_content
+from formats.curves.threat_model_boards import CurvesBoard
 from formats.curves.tracks import MODEL
 from pages.column_leaderboard_pages import PlainPages
 from pages.formats import RoundContent, RoundTexts, WorkQueue
-from pages.status.incidents import RETRY, RowsToFix, Urgency
+from pages.status.incident_types import RETRY, RowsToFix, Urgency
 from rounds.models import Release, Round
 
 

@@ -16,15 +16,15 @@ from accounts.models import User
 from accounts.selectors import signed_in_user
 from core import object_store
 from core.errors import Refusal
-from formats.curves.best_known.history import best_known
+from formats.curves.best_known.best_known_distances import best_known
+from formats.curves.best_known.proof_uploads import MOST_BYTES, too_large, upload
 from formats.curves.best_known.released_models import released_models, require_open
 from formats.curves.best_known.upload_rate import count_upload
-from formats.curves.best_known.uploads import MOST_BYTES, too_large, upload
 from formats.curves.models import Proof
-from formats.curves.pages.best_known_page import history_table, page_context
+from formats.curves.pages.best_known_page_data import history_table, page_context
 from pages import flash_messages
 from pages.access import round_of
-from pages.csv_download import csv_file
+from pages.csv_and_svg_downloads import csv_file
 from pages.site.body_limit import limits_its_body
 from rounds.models import RoundEntry
 

@@ -8,10 +8,10 @@ from operator import attrgetter
 from django.urls import reverse
 
 from competitions.models import SampleSet
-from formats.curves.board import CurvesBoard, ThreatModelOfBoard
 from formats.curves.listed_attacks import attack_title
 from formats.curves.models import Benchmark, ModelScore
-from formats.curves.pages.board_page import address_of
+from formats.curves.pages.board_page_data import address_of
+from formats.curves.threat_model_boards import CurvesBoard, ThreatModelOfBoard
 from pages.player_names import PlayerName
 from pages.submission.rank_explanation import (
     Costliest,

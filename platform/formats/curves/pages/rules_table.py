@@ -8,10 +8,9 @@ from competitions.models import RulesVersion
 from core.time_format import duration
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Knowledge, Norm
-from formats.curves.board import ThreatModelOfBoard, threat_models
-from formats.curves.engine_rules import curves_rules
 from formats.curves.listed_attacks import attack_title, knowledge_of
-from formats.curves.threat_names import norm_name
+from formats.curves.threat_model_boards import ThreatModelOfBoard, threat_models
+from formats.curves.threat_model_names import norm_name
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
 
 
@@ -22,7 +21,7 @@ def _title(attack: ListedAttack, rules: CurvesRules) -> str:
 
 def rules_rows(version: RulesVersion) -> list[RuleRow]:
     """Return every rule of a version as text."""
-    rules = curves_rules(version)
+    rules = version.rules_as(CurvesRules)
     norms = [norm for norm in (Norm.LINF, Norm.L2) if any(each.norm is norm for each in rules.attacks)]
     return [
         images(rules.shape, rules.classes),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.columns import labelled, linked
-from core.administration.permissions import model_field_names
+from core.administration.admin_base_classes import model_field_names
+from core.administration.link_columns import labelled, linked
+from formats.query.challenges.challenge_work import challenges
 from formats.query.challenges.models import Challenge
-from formats.query.challenges.work import challenges
-from workers.item_admin import STATE_COLOURS, ItemAdmin, item_actions
+from workers.work_item_admin import STATE_COLOURS, ItemAdmin, item_actions
 
 
 @admin.register(Challenge)

@@ -6,8 +6,8 @@ from django.db.models import Q, QuerySet
 
 from competitions.extension_points import sets_in_use
 from competitions.models import SampleSet
+from formats.query.challenges.challenge_work import challenges
 from formats.query.challenges.models import Challenge
-from formats.query.challenges.work import challenges
 from submissions.extension_points import players_in_use
 from submissions.models import Player
 from workers.work_kind_interface import kinds

@@ -9,7 +9,7 @@ from django.db.models import Q
 from competitions.models import RulesVersion, SampleSet
 from formats.query.tracks import MODEL
 from submissions.models import Submission
-from workers.work_items import HostedItem
+from workers.work_item_models import HostedItem
 
 
 class Challenge(HostedItem):
@@ -43,7 +43,7 @@ class Challenge(HostedItem):
     needs_gpu = models.BooleanField(default=False)
 
     results = models.JSONField(default=list, blank=True)
-    """A row for each played sample: the columns of `formats.query.matches.curves.MatchSampleRow` by name."""
+    """A row for each played sample, by name the columns of `MatchSampleRow` in `matches.match_numbers_and_curves`."""
     median = models.FloatField(null=True, blank=True)
     """The median distance over the samples; None before it is played."""
     images = models.CharField(max_length=64, blank=True)

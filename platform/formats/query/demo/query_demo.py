@@ -13,14 +13,14 @@ from competitions.selectors import rules_in_force
 from demo.formats import SeasonFormat
 from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
+from evaluation.formats.query.rules import QueryRules
+from formats.query.demo.printed_tables import print_boards
 from formats.query.demo.season import QuerySeason
-from formats.query.demo.tables import print_boards
 from formats.query.demo.teams import READER, TEAMS
 from formats.query.leaderboards.evaluation_basis import COUNTED, basis_in_force
 from formats.query.leaderboards.models import Evaluation, Standing
 from formats.query.leaderboards.pool_of_first_submissions import first_players
 from formats.query.leaderboards.scoring import difference_of
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
 from submissions.models import Submission
 
@@ -91,7 +91,7 @@ def _under_way(track: Track) -> int:
         Q(state=Submission.State.READY, disqualified_at=None) & ~Exists(ended.exclude(state=Evaluation.State.PLAYING))
     )
     left = Submission.objects.filter(waiting, repository__track=track).count()
-    if not left and first_players(track, query_rules(rules_in_force(track.competition)).opponents) is not None:
+    if not left and first_players(track, rules_in_force(track.competition).rules_as(QueryRules).opponents) is not None:
         left = 1  # the pool, which the next sweep changes
     changed, gone = difference_of(track)
     return left or len(changed) + len(gone)

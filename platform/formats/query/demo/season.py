@@ -9,7 +9,7 @@ from rich.console import Console
 from competitions.models import SampleSet
 from competitions.sample_set_selectors import sample_set_for
 from core.time_format import duration
-from formats.query.demo.tables import print_preview, print_standings
+from formats.query.demo.printed_tables import print_preview, print_standings
 from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.models import Evaluation
 from formats.query.rounds.cost_estimate import estimate

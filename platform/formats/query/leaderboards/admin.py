@@ -14,10 +14,10 @@ from accounts.models import User
 from competitions.admin import CompetitionAdmin, EntryAdmin, RulesVersionAdmin, SampleSetAdmin, TrackAdmin
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, FrozenLeaderboards
-from core.administration.actions import AdminAction, confirmed_action
-from core.administration.columns import labelled, link_to, linked
-from core.administration.permissions import ReadOnlyAdmin
-from formats.query.leaderboards import board_freeze, services
+from core.administration.admin_base_classes import ReadOnlyAdmin
+from core.administration.confirmed_actions import AdminAction, confirmed_action
+from core.administration.link_columns import labelled, link_to, linked
+from formats.query.leaderboards import services, snapshots_and_freezes
 from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import (
     Evaluation,
@@ -72,7 +72,7 @@ class CompetitionWithBoardsAdmin(CompetitionAdmin):
             "Everyone sees the leaderboards as they are now, with your reason, until you unfreeze them. Later scores "
             "are visible only to the submitting team and to organisers.",
             "frozen",
-            lambda row, by, reason: board_freeze.freeze_leaderboards(competition=row, by=by, reason=reason),
+            lambda row, by, reason: snapshots_and_freezes.freeze_leaderboards(competition=row, by=by, reason=reason),
         )
     )
     unfreeze_leaderboards = confirmed_action(
@@ -80,7 +80,7 @@ class CompetitionWithBoardsAdmin(CompetitionAdmin):
             "Unfreeze leaderboards",
             "Everyone sees the current leaderboards and all scores.",
             "unfrozen",
-            lambda row, by, reason: board_freeze.unfreeze_leaderboards(competition=row, by=by, reason=reason),
+            lambda row, by, reason: snapshots_and_freezes.unfreeze_leaderboards(competition=row, by=by, reason=reason),
         )
     )
 

@@ -17,9 +17,9 @@ from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
 from core.worker_notifications import notify
 from formats.query.leaderboards import services
-from formats.query.leaderboards.board_freeze import time_of_a_result
 from formats.query.leaderboards.evaluation_basis import COUNTED, counting
 from formats.query.leaderboards.models import Evaluation, SubmissionChoice
+from formats.query.leaderboards.snapshots_and_freezes import time_of_a_result
 from formats.query.leaderboards.submission_choices import choice_of
 from repositories.models import Repository
 from submissions.models import Submission

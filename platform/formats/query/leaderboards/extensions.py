@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from competitions.extension_points import deleted_with, sets_in_use
 from competitions.models import Competition, SampleSet
 from core import worker_notifications
-from core.administration.columns import count_column
+from core.administration.link_columns import count_column
 from formats.query.leaderboards.evaluation_basis import COUNTED
 from formats.query.leaderboards.models import Evaluation, Pool, Snapshot
 from formats.query.leaderboards.submission_choices import newest_choices

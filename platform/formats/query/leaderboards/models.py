@@ -58,7 +58,7 @@ class Snapshot(models.Model):
     made_at = models.DateTimeField()
     reason = models.CharField(max_length=200)
     rows = models.JSONField()
-    """All rows of `formats.query.leaderboards.visibility.board`, as plain values."""
+    """All rows of `formats.query.leaderboards.score_visibility.board`, as plain values."""
 
     class Meta:
         ordering = ["-pk"]

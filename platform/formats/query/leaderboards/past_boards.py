@@ -10,8 +10,8 @@ from django.db.models import F, Max, Q, QuerySet
 
 from competitions.models import Entry, Track
 from formats.query.leaderboards.board_rows import BoardRow, evaluation_columns, standing_row
+from formats.query.leaderboards.boards_over_time import basis_changes
 from formats.query.leaderboards.evaluation_basis import counted_at, scored_rows
-from formats.query.leaderboards.history import basis_changes
 from formats.query.leaderboards.models import Evaluation
 from formats.query.leaderboards.ranking import BoardPlace, places
 from formats.query.leaderboards.submission_choices import choice_changes, submissions_tried

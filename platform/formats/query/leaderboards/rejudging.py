@@ -19,10 +19,10 @@ from core import clock, event_log
 from core.errors import Fault, Refusal
 from core.roles import Right
 from core.worker_notifications import notify
-from formats.query.leaderboards.board_freeze import time_of_a_result
 from formats.query.leaderboards.evaluation_basis import COUNTED, NEWEST
 from formats.query.leaderboards.models import Evaluation, Rejudging
 from formats.query.leaderboards.scoring import recompute
+from formats.query.leaderboards.snapshots_and_freezes import time_of_a_result
 from formats.query.leaderboards.superseded_evaluations import supersede_in
 from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match

@@ -12,11 +12,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Track
-from core import clock, event_log, platform_error_report, traces
+from core import clock, event_log, platform_error_report, submission_traces
 from core.errors import Fault
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
-from formats.query.leaderboards.board_freeze import time_of_a_result
 from formats.query.leaderboards.evaluation_basis import (
     COUNTED,
     OWN_OPPONENTS,
@@ -30,6 +29,7 @@ from formats.query.leaderboards.player_owners import left_out
 from formats.query.leaderboards.rank_intervals import with_intervals
 from formats.query.leaderboards.ranking import BoardPlace, places
 from formats.query.leaderboards.scoring_adapter import PlayedSample, PoolOpponent, Scores, score_columns
+from formats.query.leaderboards.snapshots_and_freezes import time_of_a_result
 from formats.query.leaderboards.submission_choices import choice_changes, submissions_tried
 from formats.query.matches.models import Match, SampleResult
 from formats.query.tracks import MODEL
@@ -228,7 +228,7 @@ def _end(evaluation: Evaluation, ending: _Ending, due: QuerySet[Evaluation]) -> 
     )
     if not written:
         return False
-    traces.span_of_commit("score", evaluation.submission_id, evaluation=evaluation.pk, outcome=ending.state)
+    submission_traces.span_of_commit("score", evaluation.submission_id, evaluation=evaluation.pk, outcome=ending.state)
     if ending.state == Evaluation.State.VOID:
         event_log.record("void", evaluation, reason=ending.reason, cause=ending.cause, problem=ending.problem)
     if ending.cause == Submission.Cause.PLATFORM and evaluation.counts:

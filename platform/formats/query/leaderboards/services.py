@@ -1,7 +1,7 @@
 """Pools of opponents, and the start of evaluations.
 
-Scores of finished matches are in `scoring`, frozen leaderboards in `board_freeze`, rejudgings
-in `rejudging`, and withdrawals in `withdrawal`.
+Scores of finished matches are in `scoring`, frozen leaderboards in `snapshots_and_freezes`, rejudgings
+in `rejudging`, and withdrawals in `withdrawn_evaluations`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from core import clock, event_log, platform_error_report
 from core.errors import Fault, GauntletError, Refusal, RefusedInState
 from core.roles import Right
 from core.worker_notifications import notify
+from evaluation.formats.query.rules import QueryRules
 from formats.query import NAME
 from formats.query.leaderboards.evaluation_basis import (
     BASIS,
@@ -34,7 +35,6 @@ from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace
 from formats.query.leaderboards.pool_of_first_submissions import first_players
 from formats.query.leaderboards.rejudging import OPEN
 from formats.query.leaderboards.replaced_matches import published_matches
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match
 from formats.query.matches.player_builds import baseline_player
@@ -105,7 +105,7 @@ def _check_players(track: Track, players: Sequence[Player]) -> None:
 
 def _opponents(track: Track) -> int:
     version = rules_in_force(track.competition)
-    return query_rules(version).opponents
+    return version.rules_as(QueryRules).opponents
 
 
 def make_first_pools() -> list[Pool]:

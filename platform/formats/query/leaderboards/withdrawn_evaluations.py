@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 
 from competitions.models import Track
 from core import event_log, platform_error_report
-from formats.query.leaderboards.board_freeze import time_of_a_result
 from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.snapshots_and_freezes import time_of_a_result
 from formats.query.matches.models import Match
 from formats.query.matches.piece_queue import OPEN_MATCH
 from formats.query.matches.services import cancel

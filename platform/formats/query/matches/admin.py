@@ -9,9 +9,9 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
-from core.administration.actions import AdminAction, confirmed_action, counted
-from core.administration.columns import labelled, linked
-from core.administration.permissions import ReadOnlyAdmin, model_field_names
+from core.administration.admin_base_classes import ReadOnlyAdmin, model_field_names
+from core.administration.confirmed_actions import AdminAction, confirmed_action, counted
+from core.administration.link_columns import labelled, linked
 from formats.query.matches import services
 from formats.query.matches.extension_points import replay_notes
 from formats.query.matches.models import Match, Piece, SampleResult

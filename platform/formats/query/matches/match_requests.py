@@ -12,10 +12,10 @@ from django.db.models import F, Max
 
 from competitions.models import Entry, RulesVersion, SampleSet
 from core import clock, worker_notifications
-from formats.query.matches.engine_rules import query_rules
+from evaluation.formats.query.rules import QueryRules
+from formats.query.matches.match_seeds import match_seed
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_queue import finish_played
-from formats.query.matches.seeds import match_seed
 from formats.query.tracks import MODEL
 from submissions.models import Player
 from workers.models import Priority
@@ -73,7 +73,7 @@ def request_matches(
         cancelled = [match for match in matches.values() if match.state == Match.State.CANCELLED]
         at = now + delay
         _reopen(cancelled, at)
-        size = query_rules(rules).piece_samples
+        size = rules.rules_as(QueryRules).piece_samples
         stops = sorted({*range(size, upto, size), *(end for end in ends if 0 < end < upto), upto})
         share = _Share(priority, entry, at)
         _move_up([match.pk for match in matches.values()], share, now)

@@ -10,7 +10,7 @@ from django.db.models import Q, UniqueConstraint
 from competitions.models import Entry, RulesVersion, SampleSet
 from submissions.models import Player
 from workers.models import Worker
-from workers.work_items import WorkItem
+from workers.work_item_models import WorkItem
 
 
 class Match(models.Model):

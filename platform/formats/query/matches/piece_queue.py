@@ -19,9 +19,9 @@ from formats.query.matches import kept_frames
 from formats.query.matches.audit_placement import withheld_from
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece, sum_audits
-from formats.query.matches.queue_order import IN_ORDER, held_matches, share_of, waiting_turns
 from formats.query.matches.selectors import waiting
 from formats.query.matches.signals import match_ended
+from formats.query.matches.waiting_teams import IN_ORDER, held_matches, share_of, waiting_turns
 from workers.lease import LostClaimError
 from workers.models import Worker
 from workers.team_queue_order import charge

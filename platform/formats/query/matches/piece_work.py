@@ -10,7 +10,7 @@ from functools import partial
 from django.db.models import QuerySet
 
 from core.database_failures import persist
-from formats.query.matches import engine_adapter, piece_queue, repeated_pieces
+from formats.query.matches import match_session, piece_queue, repeated_pieces
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.selectors import waiting
@@ -43,7 +43,7 @@ class PieceWork(ItemQueue[Claim, Piece]):
         return claim.piece
 
     def longest(self, claim: Claim) -> timedelta:
-        return timedelta(seconds=engine_adapter.longest_seconds_of(claim.piece, claim.worker))
+        return timedelta(seconds=match_session.longest_seconds_of(claim.piece, claim.worker))
 
     @contextmanager
     def session(self, claim: Claim, heartbeat: Heartbeat) -> Iterator[PlaySession[Claim]]:
@@ -51,7 +51,7 @@ class PieceWork(ItemQueue[Claim, Piece]):
         if claim.piece.is_audit:
             yield _AuditSession(sandbox)
             return
-        with engine_adapter.MatchSession(claim.piece.match, claim.worker, sandbox) as players:
+        with match_session.MatchSession(claim.piece.match, claim.worker, sandbox) as players:
             yield _MatchSession(players, sandbox, claim)
 
     def log_ids(self, claim: Claim) -> dict[str, int]:
@@ -79,7 +79,7 @@ pieces = PieceWork()
 class _MatchSession:
     """The players of one match, over all pieces of it that one worker plays in a row."""
 
-    def __init__(self, players: engine_adapter.MatchSession, sandbox: StoppableSandbox, first: Claim) -> None:
+    def __init__(self, players: match_session.MatchSession, sandbox: StoppableSandbox, first: Claim) -> None:
         self._players, self._sandbox = players, sandbox
         self._worker, self._match = first.worker, first.piece.match
 
@@ -102,7 +102,7 @@ class _AuditSession:
 
     def play(self, claim: Claim) -> None:
         match, worker = claim.piece.match, claim.worker
-        audited = engine_adapter.audit(match, worker, self._sandbox)
+        audited = match_session.audit(match, worker, self._sandbox)
         found = repeated_pieces.comparisons(match, host_of(worker.name), audited)
         persist(partial(piece_queue.commit_audit, claim, audited))
         persist(partial(host_comparisons.record, found))

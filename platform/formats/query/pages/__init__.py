@@ -11,20 +11,27 @@ from competitions.models import Track
 from formats.query.challenges.selectors import stuck_challenges
 from formats.query.matches.selectors import stuck_pieces
 from formats.query.pages import bracket_csv, challenge_views, match_views, submission_choice_views
-from formats.query.pages.board import board_content, board_table, cards, public_scores, shared_rows, shared_winner
-from formats.query.pages.curves import curves_content, curves_table
-from formats.query.pages.figures import round_figures
-from formats.query.pages.history import history_chart, history_content, team_history
-from formats.query.pages.incidents import held_by_workers, incidents, last_score_at, queue, rows_to_fix
-from formats.query.pages.introduction import guide, home
-from formats.query.pages.matrix import matrix_content
+from formats.query.pages.board_page_data import (
+    board_content,
+    board_table,
+    cards,
+    public_scores,
+    shared_rows,
+    shared_winner,
+)
+from formats.query.pages.comparison_curves import curves_content, curves_table
+from formats.query.pages.history_charts import history_chart, history_content, team_history
+from formats.query.pages.introduction_texts import guide, home
+from formats.query.pages.matrix_page_data import matrix_content
 from formats.query.pages.origin_citation import origin
-from formats.query.pages.overview import overview
-from formats.query.pages.round_gallery import gallery_content
-from formats.query.pages.rounds import progress_of, round_content
+from formats.query.pages.overview_page_data import overview
+from formats.query.pages.paper_figures import round_figures
+from formats.query.pages.queue_and_incidents import held_by_workers, incidents, last_score_at, queue, rows_to_fix
+from formats.query.pages.round_gallery_data import gallery_content
+from formats.query.pages.round_page_data import progress_of, round_content
 from formats.query.pages.rules_table import rules_rows
-from formats.query.pages.submission import submission_content
-from formats.query.pages.team import team_content
+from formats.query.pages.submission_page_data import submission_content
+from formats.query.pages.team_page_data import team_content
 from formats.query.tracks import ATTACK_TRACKS, MODEL, TARGETED, UNTARGETED
 from pages.formats import ClassNumbers, RoundFigures, RoundTexts
 from rounds.models import Round

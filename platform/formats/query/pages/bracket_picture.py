@@ -26,9 +26,9 @@ class Head:
 
 @dataclass(frozen=True)
 class Way:
-    """A player: its line through the stages that it survived, and a cross at `cut_at`, None for those of the end."""
+    """A player: its line through the stages that it survived, and a cross where it was cut."""
 
-    y: float
+    y: str
     name: str
     words: str
     path: str
@@ -71,7 +71,7 @@ class BracketPicture:
             name = title if len(title) <= _NAME_LENGTH else f"{title[: _NAME_LENGTH - 1]}\N{HORIZONTAL ELLIPSIS}"
             found.append(
                 Way(
-                    y=y,
+                    y=f"{y:.1f}",
                     name=name,
                     words=f"{row.name.title}: {self._fate(row.name.player)}",
                     path=f"M{LEFT} {y:g}H{end:.1f}",

@@ -12,16 +12,16 @@ from django.views.decorators.http import require_POST, require_safe
 from competitions.permissions import sees_everything_of
 from core.errors import Refusal
 from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.rules import QueryRules
 from formats.query import NAME
-from formats.query.challenges import engine_adapter
+from formats.query.challenges import play_challenge
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.selectors import of_hidden_attack, shown_challenges
 from formats.query.challenges.services import challenge
-from formats.query.matches.curves import MatchSampleRow, summary
-from formats.query.matches.engine_rules import query_rules
+from formats.query.matches.match_numbers_and_curves import MatchSampleRow, summary
 from formats.query.pages.challenge_display import challenge_form, opponent_name
-from formats.query.pages.match_gallery import gallery
-from formats.query.pages.reproduction import challenge_reproduction
+from formats.query.pages.match_gallery_data import gallery
+from formats.query.pages.reproduction_commands import challenge_reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.tracks import MODEL, TARGETED
 from pages import polling
@@ -90,7 +90,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "outcomes": [(each.value, numbers.outcomes.get(each.value, 0)) for each in Outcome] if numbers else [],
         "rows": rows,
         "scale": scale(shown.rules),
-        "budget": query_rules(shown.rules).query_budget,
+        "budget": shown.rules.rules_as(QueryRules).query_budget,
         "again": challenge_reproduction(shown, f"{request.scheme}://{request.get_host()}"),
         "gallery": gallery(
             rows,
@@ -113,7 +113,7 @@ def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResp
     if of_hidden_attack(shown):
         raise Http404("the attack is hidden")
     try:
-        content = engine_adapter.picture(shown, sample, name)
+        content = play_challenge.picture(shown, sample, name)
     except Refusal as refusal:
         raise Http404(refusal.problem) from refusal
     return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})

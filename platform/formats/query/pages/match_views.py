@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, prefetch_related_objects
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,24 +16,24 @@ from competitions.models import Competition
 from core.errors import Refusal
 from evaluation.charts.match_charts import BUDGETS, SUCCESS
 from evaluation.formats.query.results import AuditReport, Outcome
+from evaluation.formats.query.rules import QueryRules
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_pictures import picture
 from formats.query.matches.models import Match
 from formats.query.matches.selectors import player_failures
-from formats.query.pages.curves import MOST, MatchCurves, address_of, first_of, of_matches
+from formats.query.pages.comparison_curves import MOST, MatchCurves, address_of, first_of, of_matches
 from formats.query.pages.match_access import match_of
-from formats.query.pages.match_gallery import gallery
-from formats.query.pages.match_page import match_page
-from formats.query.pages.reproduction import reproduction
+from formats.query.pages.match_gallery_data import gallery
+from formats.query.pages.match_page_data import match_page
+from formats.query.pages.reproduction_commands import reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.match_visibility import Sight, scores_seen
 from formats.query.tracks import TARGETED
 from pages.access import competition_of
-from pages.csv_download import csv_file
+from pages.csv_and_svg_downloads import csv_file
 from pages.player_names import names_in, names_of
-from pages.round.objections import objection_address
+from pages.round.shown_objections import objection_address
 from pages.site.error_views import missing_page
 
 MOST_SCORES = 10
@@ -49,6 +49,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
     match, sight = match_of(request, number)
     page = match_page(match, sight)
     competition = match.rules.competition
+    prefetch_related_objects([competition], "tracks")
     round_match = getattr(match, "round_match", None)
     players = match.model_id, match.attack_id
     names = names_of(players) | (names_in(round_match.round, players) if round_match else {})
@@ -64,12 +65,12 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "failures": player_failures([match.pk]).get(match.pk, ()),
         "model": names[match.model_id],
         "attack": names[match.attack_id],
-        "track": competition.tracks.get(name=match.attack.track_name),
+        "track": next(each for each in competition.tracks.all() if each.name == match.attack.track_name),
         "tracks": competition.tracks.all(),
         "competition": competition,
         "played_in": round_match.round if round_match else None,
         "scale": scale(match.rules),
-        "budget": query_rules(match.rules).query_budget,
+        "budget": match.rules.rules_as(QueryRules).query_budget,
         "audit": _audit(match) if sight.rows else "",
         "gallery": gallery(
             page.rows,

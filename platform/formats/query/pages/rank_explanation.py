@@ -13,8 +13,8 @@ from competitions.board_freezes import sees_live
 from competitions.models import Track
 from formats.query.leaderboards.board_rows import BoardRow
 from formats.query.leaderboards.models import Evaluation
-from formats.query.leaderboards.visibility import neighbour_of
-from formats.query.pages.curves import newest
+from formats.query.leaderboards.score_visibility import neighbour_of
+from formats.query.pages.comparison_curves import newest
 from formats.query.rounds.match_visibility import scores_seen
 from formats.query.tracks import MODEL
 from pages.player_names import PlayerName

@@ -9,20 +9,20 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from competitions.models import RulesVersion
 from competitions.rules import teams_may_choose
 from core.time_format import duration
-from formats.query.matches.engine_rules import query_rules
+from evaluation.formats.query.rules import QueryRules
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
 
 
 def scale(version: RulesVersion) -> str:
     """Return the unit and the range of distances under a version of the rules."""
-    height, width, channels = query_rules(version).shape
+    height, width, channels = version.rules_as(QueryRules).shape
     largest = math.sqrt(height * width * channels)
     return f"L2 of pixels / 255, from 0 to {largest:.2f} for images of {height} x {width} x {channels}"
 
 
 def rules_rows(version: RulesVersion) -> list[RuleRow]:
     """Return every rule of a version as text. Values that it does not set are those of 2018."""
-    rules = query_rules(version)
+    rules = version.rules_as(QueryRules)
     machine = "On the reference machine."
     return [
         images(rules.shape, rules.classes),

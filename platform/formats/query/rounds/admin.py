@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
-from core.administration.actions import AdminAction
-from core.administration.columns import linked
-from core.administration.permissions import ReadOnlyAdmin
+from core.administration.admin_base_classes import ReadOnlyAdmin
+from core.administration.confirmed_actions import AdminAction
+from core.administration.link_columns import linked
 from core.roles import Right
 from formats.query.rounds.audit_overrides import override_audit
 from formats.query.rounds.decision_text import why

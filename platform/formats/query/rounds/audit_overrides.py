@@ -11,9 +11,9 @@ from competitions.permissions import require
 from core import event_log, worker_notifications
 from core.errors import Refusal
 from core.roles import Right
-from formats.query.rounds.engine_adapter import facts_of
 from formats.query.rounds.models import Decision
 from formats.query.rounds.round_advancement import RESULT
+from formats.query.rounds.round_as_engine_values import facts_of
 from formats.query.tracks import MODEL, TARGETED, UNTARGETED
 from rounds.models import Round, RoundEntry
 from rounds.running.transitions import locked, move, require_reason, require_state

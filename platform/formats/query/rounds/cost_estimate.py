@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core import clock
 from formats.query.matches.measured_speed import measured_speed, stored_bytes_per_sample
 from formats.query.matches.models import Piece
-from formats.query.rounds.engine_adapter import ceiling, field_of
+from formats.query.rounds.round_as_engine_values import ceiling, field_of
 from formats.query.tracks import MODEL, UNTARGETED
 from rounds.models import Round
 from rounds.planning.entries import eligible_entries, frozen

@@ -32,7 +32,7 @@ from formats.query.leaderboards.evaluation_basis import COUNTED, counted_at
 from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match
 from rounds.models import Release, Round
-from rounds.publishing.visibility import pairs_public, released_parts
+from rounds.publishing.pair_visibility import pairs_public, released_parts
 
 
 @dataclass(frozen=True)

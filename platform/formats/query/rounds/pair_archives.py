@@ -22,7 +22,7 @@ from evaluation.formats.query.bundle.perturbed_image_check import PAIR, ROWS, pi
 from evaluation.formats.query.runner.piece_file import IMAGES
 from formats.query.matches.models import Match, Piece
 from rounds.models import Round
-from rounds.release.downloads import team_slugs
+from rounds.release.release_files import team_slugs
 
 
 def pairs_table(round_: Round) -> bytes:

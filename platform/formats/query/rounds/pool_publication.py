@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.errors import Refusal
-from formats.query.leaderboards.board_freeze import take_snapshot
 from formats.query.leaderboards.services import set_pool
+from formats.query.leaderboards.snapshots_and_freezes import take_snapshot
 from formats.query.rounds.models import GonePlayer, RoundPool
 from formats.query.rounds.preview import players_gone
 from rounds.models import Round

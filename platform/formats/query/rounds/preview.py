@@ -7,13 +7,13 @@ from collections.abc import Container, Mapping, Sequence
 
 from competitions.models import Track
 from competitions.selectors import rules_in_force
+from evaluation.formats.query.rules import QueryRules
 from formats.query.leaderboards.evaluation_basis import pool_in_force
 from formats.query.leaderboards.models import PoolPlace, Standing
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match
-from formats.query.rounds.audit_state import failed_audits
 from formats.query.rounds.decision_text import why
 from formats.query.rounds.models import Decision
+from formats.query.rounds.round_audits import failed_audits
 from formats.query.tracks import MODEL, TARGETED
 from rounds.models import Round, RoundEntry
 from rounds.publishing.preview import Moved, Preview, gone_of, ranked_entries
@@ -23,7 +23,7 @@ from submissions.models import Player, Submission
 def preview(round_: Round) -> list[Preview]:
     """Return what publishing a scored round now would change, by track, in a fixed number of queries."""
     rules = rules_in_force(round_.competition)
-    most = query_rules(rules).opponents
+    most = rules.rules_as(QueryRules).opponents
     entries = ranked_entries(round_)
     standing = Standing.objects.filter(track__competition=round_.competition_id)
     ranks = {(track, entry): rank for track, entry, rank in standing.values_list("track", "entry", "rank") if rank}

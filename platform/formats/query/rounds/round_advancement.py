@@ -21,8 +21,8 @@ from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match
 from formats.query.matches.piece_queue import OPEN_MATCH
 from formats.query.matches.selectors import stuck_pieces, worker_is_missing
-from formats.query.rounds.audit_state import open_audits
-from formats.query.rounds.engine_adapter import (
+from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
+from formats.query.rounds.round_as_engine_values import (
     NobodyLeftError,
     RoundFacts,
     RoundState,
@@ -32,7 +32,7 @@ from formats.query.rounds.engine_adapter import (
     outcome_of,
     state_of,
 )
-from formats.query.rounds.models import Decision, RoundMatch, RoundStage, RoundWarning
+from formats.query.rounds.round_audits import open_audits
 from formats.query.tracks import MODEL
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen, prizes_of

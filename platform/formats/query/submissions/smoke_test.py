@@ -11,18 +11,17 @@ from typing import Any
 
 from django.conf import settings
 
-from competitions.kept_directories import unpack_directory
+from competitions.kept_baseline_directories import unpack_directory
 from competitions.models import RulesVersion
 from core.errors import Fault
-from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.domain.smoke_test_result import SmokeTestResult
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.smoke_opponent import SmokeOpponent, nearest_mean_opponent, player_opponent
 from evaluation.formats.query.runner.smoke_test import SAMPLES, check_attack, check_model
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.player_builds import model_of, ready_player, trusted_model
-from formats.query.smoke_opponents import opponent_name
+from formats.query.smoke_test_opponents import opponent_name
 from formats.query.tracks import MODEL
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
@@ -36,7 +35,7 @@ class QuerySmokeTest(SmokeTest[QueryRules]):
 
     @staticmethod
     def rules_of(version: RulesVersion) -> QueryRules:
-        return query_rules(version)
+        return version.rules_as(QueryRules)
 
     def player_seconds(self) -> float:
         rules = self.rules

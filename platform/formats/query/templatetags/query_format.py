@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from django import template
@@ -11,16 +11,27 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from evaluation.formats.query.results import Outcome
 from formats.query.leaderboards.board_rows import BoardRow
-from formats.query.pages.board import pool_missing
-from formats.query.pages.curves import MOST
-from formats.query.pages.history import SPARK_HEIGHT, SPARK_WIDTH
+from formats.query.pages.board_page_data import pool_missing
+from formats.query.pages.bracket import BracketCell
+from formats.query.pages.comparison_curves import MOST
+from formats.query.pages.history_charts import SPARK_HEIGHT, SPARK_WIDTH
 from formats.query.tracks import MODEL
 from rounds.selectors import StandingRow
 
 register = template.Library()
 
 register.simple_tag(pool_missing)
+
+_CUT = SafeString(' class="cut"')
+_CUT_NOTE, _SPARED_NOTE = SafeString('<span class="visually-hidden">, cut</span>'), SafeString("<span>spared</span>")
+
+_OUTCOMES: Mapping[str, str] = {
+    Outcome.ADVERSARIAL: "Adversarial found",
+    Outcome.FAILED: "Held",
+    Outcome.CLEAN_WRONG: "Wrong on the clean image",
+}
 
 
 @register.simple_tag
@@ -35,6 +46,12 @@ def withstood(track_name: str) -> str:
     return "Held" if track_name == MODEL else "Found nothing"
 
 
+@register.filter
+def outcome(name: str) -> str:
+    """Return an outcome of a sample in words."""
+    return _OUTCOMES[name]
+
+
 @register.simple_tag
 def match_link(number: int | None, text: str) -> str:
     """Link `text` to the match, if there is one."""
@@ -46,6 +63,20 @@ def match_link(number: int | None, text: str) -> str:
 
 
 @register.simple_tag
+def bracket_cells(competition: str, cells: Iterable[BracketCell]) -> SafeString:
+    """Write the cells of a player in a bracket; a round has hundreds of them, so without a template."""
+    return SafeString("".join(_bracket_cell(competition, cell) for cell in cells))
+
+
+def _bracket_cell(competition: str, cell: BracketCell) -> SafeString:
+    kind = "" if cell.kept else _CUT
+    if cell.inconsistent:
+        return format_html('<td{}>inconsistent<span class="visually-hidden">, eliminated</span></td>', kind)
+    link = matches_link(competition, cell.matches, cell.value)
+    note = _CUT_NOTE if not cell.kept else _SPARED_NOTE if cell.spared else ""
+    return format_html("<td{}><b>{}</b> {}{}</td>", kind, cell.place, link, note)
+
+
 def matches_link(competition: str, numbers: Sequence[int], text: str) -> str:
     """Link `text` to the matches, if there are any: to the only one, or to the common curves of the first of them."""
     if len(numbers) < 2 or not text:

@@ -13,7 +13,7 @@ from demo.formats import SeasonFormat
 from demo.submission_result import DemoResult
 from demo.virtual_teams import VirtualTeam
 from evaluation.formats.transfer.rules import TransferRules
-from formats.transfer.demo.tables import print_boards
+from formats.transfer.demo.printed_tables import print_boards
 from formats.transfer.demo.teams import READER, TEAMS
 from formats.transfer.tournaments.boards import board_of, tournament_in_force
 from formats.transfer.tournaments.selectors import baseline_players, current_entrants, participants

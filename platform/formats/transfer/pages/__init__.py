@@ -11,17 +11,24 @@ from competitions.models import Competition, Track
 from evaluation.charts.line_chart import LineChart
 from evaluation.formats.transfer.rules import FIRST_LABEL
 from formats.transfer.pages import pair_views
-from formats.transfer.pages.board import board_content, board_table, cards, public_scores, shared_rows, shared_winner
-from formats.transfer.pages.figures import history_chart, history_content, round_figures
-from formats.transfer.pages.incidents import incidents, last_score_at, queue, rows_to_fix, stuck_work
-from formats.transfer.pages.introduction import guide, home
-from formats.transfer.pages.matrix import matrix_content
+from formats.transfer.pages.board_page_data import (
+    board_content,
+    board_table,
+    cards,
+    public_scores,
+    shared_rows,
+    shared_winner,
+)
+from formats.transfer.pages.introduction_texts import guide, home
+from formats.transfer.pages.matrix_page_data import matrix_content
 from formats.transfer.pages.origin_citation import origin
-from formats.transfer.pages.round_gallery import gallery_content
-from formats.transfer.pages.rounds import progress_of, round_content
+from formats.transfer.pages.paper_figures import history_chart, history_content, round_figures
+from formats.transfer.pages.queue_and_incidents import incidents, last_score_at, queue, rows_to_fix, stuck_work
+from formats.transfer.pages.round_gallery_data import gallery_content
+from formats.transfer.pages.round_page_data import progress_of, round_content
 from formats.transfer.pages.rules_table import rules_rows
-from formats.transfer.pages.submission import submission_content
-from formats.transfer.pages.team import team_content
+from formats.transfer.pages.submission_page_data import submission_content
+from formats.transfer.pages.team_page_data import team_content
 from formats.transfer.tournaments.selectors import held_by_workers
 from formats.transfer.tracks import ATTACK, ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
 from pages.formats import (

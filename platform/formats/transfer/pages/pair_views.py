@@ -11,17 +11,17 @@ from competitions.permissions import may
 from core.errors import Refusal
 from core.roles import Right
 from formats.transfer import NAME
-from formats.transfer.pages.pair import PairPage, pair_page
+from formats.transfer.pages.pair_page_data import PairPage, pair_page
 from formats.transfer.rounds.class_error_visibility import class_errors_seen
 from formats.transfer.rounds.released_pictures import round_picture
 from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import tournament_in_force
 from formats.transfer.tournaments.models import Tournament
 from pages.access import competition_of, round_of
-from pages.board.freeze import freeze_of
-from pages.round.objections import objection_address
+from pages.board.freeze_notice import freeze_of
+from pages.round.shown_objections import objection_address
 from rounds.models import Release, Round
-from rounds.publishing.visibility import images_seen, pairs_public
+from rounds.publishing.pair_visibility import images_seen, pairs_public
 from rounds.release.released_parts import released
 
 

@@ -9,11 +9,10 @@ from operator import attrgetter
 from django.urls import reverse
 
 from competitions.models import SampleSet
-from evaluation.formats.transfer.rules import Opponents
-from formats.transfer.pages.entrants import name_of
+from evaluation.formats.transfer.rules import Opponents, TransferRules
+from formats.transfer.pages.entrant_names import name_of
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.boards import in_order, row_of
-from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.pair_tables import share_of_points
 from formats.transfer.tracks import ATTACK_TRACKS
@@ -62,7 +61,7 @@ def _opponents(tournament: Tournament, own: Entrant, inside: Iterable[Entrant]) 
 
     The weights are those of the scores: the coverage of the opponent, or whether that is complete.
     """
-    complete = transfer_rules(tournament.rules).opponents is Opponents.COMPLETE
+    complete = tournament.rules.rules_as(TransferRules).opponents is Opponents.COMPLETE
     attacks = own.track.name in ATTACK_TRACKS
     found: dict[int, _Opponent] = {}
     for each in sorted(inside, key=lambda each: (each.entered_at, each.pk)):

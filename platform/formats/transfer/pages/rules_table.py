@@ -6,14 +6,13 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 
 from competitions.models import RulesVersion
 from core.time_format import duration
-from evaluation.formats.transfer.rules import Opponents
-from formats.transfer.tournaments.engine_rules import transfer_rules
+from evaluation.formats.transfer.rules import Opponents, TransferRules
 from pages.competition.rules_table import RuleRow, clean_accuracy, images
 
 
 def rules_rows(version: RulesVersion) -> list[RuleRow]:
     """Return every rule of a version as text. Values that it does not set are those of 2017."""
-    rules = transfer_rules(version)
+    rules = version.rules_as(TransferRules)
     counted = {
         Opponents.COVERAGE: "Each is weighted by the share of the images that it processed.",
         Opponents.COMPLETE: "Only those that processed every image count, as in 2017.",

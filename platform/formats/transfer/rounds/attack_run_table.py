@@ -1,4 +1,4 @@
-"""The released files of a round of the transfer format that differ from those of other rounds."""
+"""The released table of all runs of attacks of a round of the transfer format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from competitions.pseudonyms import public_name
 from competitions.sample_archive import table
 from formats.transfer.tournaments.models import AttackRun, Run
 from rounds.models import Round
-from rounds.release.downloads import team_slugs
+from rounds.release.release_files import team_slugs
 
 
 def attack_runs_of(round_: Round) -> QuerySet[AttackRun]:

@@ -1,4 +1,4 @@
-"""Who sees what of a pair of a published round of the transfer format, beside what `rounds.publishing.visibility` says.
+"""Who sees the errors by class of a pair of a published round; `rounds.publishing.pair_visibility` has the rest.
 
 Everyone sees the counts of each pair, by epsilon. Errors by class follow from the bundle, and are public with it; until
 then a defence, which chooses what it labels, would learn the classes of single images.
@@ -12,7 +12,7 @@ from accounts.models import User
 from competitions.permissions import may
 from core.roles import Right
 from rounds.models import Release, Round
-from rounds.publishing.visibility import released_parts
+from rounds.publishing.pair_visibility import released_parts
 
 
 def class_errors_seen(round_: Round, user: User | AnonymousUser) -> bool:

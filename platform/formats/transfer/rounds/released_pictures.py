@@ -8,7 +8,7 @@ from accounts.models import User
 from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.attack_pictures import picture
 from rounds.models import Round
-from rounds.publishing.visibility import images_seen
+from rounds.publishing.pair_visibility import images_seen
 from submissions.models import Player
 
 

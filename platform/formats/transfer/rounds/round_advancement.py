@@ -13,7 +13,7 @@ from django.db import transaction
 from competitions.pseudonyms import public_name
 from core import object_store
 from core.errors import Fault
-from formats.transfer.rounds.engine_adapter import Placed, body_of, places_of, record_of
+from formats.transfer.rounds.round_as_engine_values import Placed, body_of, places_of, record_of
 from formats.transfer.tournaments import round_tournaments
 from formats.transfer.tournaments.models import Tournament
 from formats.transfer.tournaments.selectors import AnyRun

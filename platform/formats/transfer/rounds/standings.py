@@ -12,8 +12,8 @@ from competitions.pseudonyms import public_name
 from core.data_difference import Difference
 from core.errors import Fault
 from core.rank_interval_text import rank_range
-from formats.transfer.rounds.engine_adapter import body_of, places_of, record_of, version_of
 from formats.transfer.rounds.round_advancement import frozen_tournament, result_of
+from formats.transfer.rounds.round_as_engine_values import body_of, places_of, record_of, version_of
 from formats.transfer.tournaments import tournament_verification
 from formats.transfer.tournaments.models import Entrant
 from rounds import selectors

@@ -7,14 +7,13 @@ import threading
 from collections.abc import Callable
 
 from competitions.models import RulesVersion
-from evaluation.domain.smoke_checks import SmokeTestResult
+from evaluation.domain.smoke_test_result import SmokeTestResult
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.limits import resources
-from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.batch_in_sandbox import RunEnvironment
+from evaluation.formats.transfer.runner.resource_limits import resources
 from evaluation.formats.transfer.runner.smoke_test import check_submission
-from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.player_builds import ready_player
-from submissions.local_check import local_check
+from submissions.local_check_command import local_check
 from submissions.models import Player
 from submissions.player_builds import LogLine
 from submissions.smoke_test import SmokeTest
@@ -28,7 +27,7 @@ class TransferSmokeTest(SmokeTest[TransferRules]):
 
     @staticmethod
     def rules_of(version: RulesVersion) -> TransferRules:
-        return transfer_rules(version)
+        return version.rules_as(TransferRules)
 
     def player_seconds(self) -> float:
         return self.rules.batch_seconds

@@ -6,12 +6,12 @@ from django.contrib import admin
 from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
-from core.administration.columns import labelled, linked
-from core.administration.permissions import ReadOnlyAdmin, model_field_names
+from core.administration.admin_base_classes import ReadOnlyAdmin, model_field_names
+from core.administration.link_columns import labelled, linked
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
 from formats.transfer.tournaments.run_work import runs
 from submissions.admin import PlayerAdmin
-from workers.item_admin import STATE_COLOURS, ItemAdmin, item_actions
+from workers.work_item_admin import STATE_COLOURS, ItemAdmin, item_actions
 
 RulesVersionAdmin.add_counts("tournaments")
 SampleSetAdmin.add_counts("tournaments")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from competitions.sample_pictures import sample_picture
 from core.errors import Refusal
 from evaluation.domain.images import Image
-from formats.transfer.tournaments.engine_adapter import place_of, stored_images
+from formats.transfer.tournaments.engine_runs import place_of, stored_images
 from formats.transfer.tournaments.models import AttackRun, Run, Tournament
 
 

@@ -15,7 +15,7 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from core.rank_interval_text import rank_range
 from evaluation.formats.transfer.results import RepeatCounts
-from formats.transfer.tournaments.engine_adapter import sizes_of
+from formats.transfer.tournaments.engine_runs import sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Entrant, Run, Tournament
 from formats.transfer.tournaments.selectors import (
     Participant,

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from competitions.extension_points import deleted_with, sets_in_use
 from competitions.models import Competition, SampleSet
 from core import worker_notifications
-from formats.transfer.tournaments.engine_adapter import remove_leftovers
+from formats.transfer.tournaments.engine_runs import remove_leftovers
 from formats.transfer.tournaments.models import Entrant, Run, Tournament
 from formats.transfer.tournaments.run_work import runs
 from submissions.extension_points import players_in_use

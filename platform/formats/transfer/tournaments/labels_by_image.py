@@ -9,8 +9,8 @@ from typing import TypeVar
 from competitions.sample_store import classes_of
 from evaluation.formats.transfer.results import NO_LABEL
 from evaluation.formats.transfer.rules import TransferTrack
-from evaluation.formats.transfer.scoring.intervals import PairImages, pair_images
-from formats.transfer.tournaments.engine_adapter import sizes_of
+from evaluation.formats.transfer.scoring.score_intervals import PairImages, pair_images
+from formats.transfer.tournaments.engine_runs import sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
 from submissions.models import Player
 

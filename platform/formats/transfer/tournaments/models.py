@@ -8,7 +8,7 @@ from django.db.models import Q, UniqueConstraint
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from rounds.models import Round
 from submissions.models import Player, Submission
-from workers.work_items import HostedItem
+from workers.work_item_models import HostedItem
 
 
 class Tournament(models.Model):

@@ -8,7 +8,7 @@ from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.scoring import scores
 from evaluation.formats.transfer.scoring import success_and_error_tables as transfer_tables
 from evaluation.formats.transfer.scoring.success_and_error_tables import ClassErrors, GivenLabels
-from formats.transfer.tournaments.engine_adapter import batches_of, sizes_of
+from formats.transfer.tournaments.engine_runs import batches_of, sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import counts_from_runs
 from submissions.models import Player

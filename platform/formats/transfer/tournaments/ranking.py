@@ -13,7 +13,7 @@ from django.db import transaction
 
 from core.errors import Fault
 from formats.transfer.tournaments import pair_totals
-from formats.transfer.tournaments.engine_adapter import PairCounts, TransferStanding, standings_of
+from formats.transfer.tournaments.engine_runs import PairCounts, TransferStanding, standings_of
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.score_intervals import (
     RankInterval,

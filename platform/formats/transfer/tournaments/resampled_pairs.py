@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluation.formats.transfer.results import PairCounts
-from evaluation.formats.transfer.scoring.intervals import Drawn, PairSums, pair_sums
+from evaluation.formats.transfer.scoring.score_intervals import Drawn, PairSums, pair_sums
 from evaluation.scoring.bootstrap_constants import RESAMPLES
-from formats.transfer.tournaments.engine_adapter import sizes_of
+from formats.transfer.tournaments.engine_runs import sizes_of
 from formats.transfer.tournaments.labels_by_image import images_of
 from formats.transfer.tournaments.models import PairTotal, Tournament
 from formats.transfer.tournaments.selectors import progress_of_players

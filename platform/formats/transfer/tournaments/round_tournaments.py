@@ -10,7 +10,7 @@ from django.db import transaction
 from competitions.models import RulesVersion
 from core import clock, worker_notifications
 from formats.transfer.tournaments import run_queue, step_notifications
-from formats.transfer.tournaments.engine_adapter import sizes_of, tournament_seed
+from formats.transfer.tournaments.engine_runs import sizes_of, tournament_seed
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.ranking import fill_intervals, rank
 from formats.transfer.tournaments.run_requests import request_following, request_runs

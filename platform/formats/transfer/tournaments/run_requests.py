@@ -11,7 +11,7 @@ from django.db.models import Count, F, Q, QuerySet
 
 from core import clock, event_log, worker_notifications
 from formats.transfer.tournaments import pair_totals, run_queue
-from formats.transfer.tournaments.engine_adapter import NO_LABEL, LabelledImages, repeats_due
+from formats.transfer.tournaments.engine_runs import NO_LABEL, LabelledImages, repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import Participant, RequestSide, unplayed_of_pairs
 from workers.models import Priority

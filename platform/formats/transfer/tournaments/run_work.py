@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from core.database_failures import persist
-from formats.transfer.tournaments import engine_adapter, run_queue, step_notifications
+from formats.transfer.tournaments import engine_runs, run_queue, step_notifications
 from formats.transfer.tournaments.models import RepeatRun
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, players_of
 from submissions.selectors import submissions_of_players
@@ -41,7 +41,7 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
         return claim
 
     def longest(self, claim: AnyRun) -> timedelta:
-        return engine_adapter.longest(claim.tournament)
+        return engine_runs.longest(claim.tournament)
 
     @contextmanager
     def session(self, claim: AnyRun, heartbeat: Heartbeat) -> Iterator[PlaySession[AnyRun]]:
@@ -70,10 +70,10 @@ class _RunSession:
         self._stop = threading.Event()
 
     def play(self, claim: AnyRun) -> None:
-        result = engine_adapter.play(claim, self._stop)
+        result = engine_runs.play(claim, self._stop)
         persist(partial(run_queue.commit, claim, result))
         if isinstance(claim, RepeatRun):
-            found = engine_adapter.comparisons(claim, result["labels"], host_of(claim.worker))
+            found = engine_runs.comparisons(claim, result["labels"], host_of(claim.worker))
             persist(partial(host_comparisons.record, found))
         step_notifications.announce(claim)
 

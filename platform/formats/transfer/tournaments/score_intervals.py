@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
-from evaluation.formats.transfer.scoring.intervals import (
+from evaluation.formats.transfer.scoring.score_intervals import (
     LEAST_IMAGES,
     PairSums,
     ScoreInterval,
@@ -20,7 +20,7 @@ from evaluation.formats.transfer.scoring.intervals import (
 )
 from evaluation.formats.transfer.scoring.scores import TransferStanding, opponent_weights
 from evaluation.scoring.rank_intervals import RankInterval
-from formats.transfer.tournaments.engine_adapter import rules_of, sizes_of
+from formats.transfer.tournaments.engine_runs import rules_of, sizes_of
 from formats.transfer.tournaments.labels_by_image import images_of
 from formats.transfer.tournaments.models import Tournament
 from formats.transfer.tournaments.resampled_pairs import keep_sums, kept_sums

@@ -12,10 +12,10 @@ from django.db.models import Q
 from competitions.models import Competition, Track
 from competitions.sample_set_selectors import sample_set_for
 from competitions.selectors import rules_in_force
-from core import clock, event_log, platform_error_report, traces, worker_notifications
+from core import clock, event_log, platform_error_report, submission_traces, worker_notifications
 from formats.transfer import NAME
 from formats.transfer.tournaments import round_tournaments, run_queue, step_notifications
-from formats.transfer.tournaments.engine_adapter import sizes_of, tournament_seed
+from formats.transfer.tournaments.engine_runs import sizes_of, tournament_seed
 from formats.transfer.tournaments.models import Entrant, Tournament
 from formats.transfer.tournaments.player_builds import baseline_player
 from formats.transfer.tournaments.ranking import fill_intervals, rank
@@ -276,5 +276,5 @@ def _enter(tournament: Tournament, each: Participant) -> bool:
     event_log.record("enter", entrant, tournament=tournament.pk, player=each.player.pk)
     if each.submission is not None:
         event_log.record("score", each.submission, tournament=tournament.pk)
-        traces.span_of_commit("score", each.submission.pk, tournament=tournament.pk)
+        submission_traces.span_of_commit("score", each.submission.pk, tournament=tournament.pk)
     return bool(replaced)

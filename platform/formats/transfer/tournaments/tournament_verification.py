@@ -12,7 +12,7 @@ from core.data_difference import Difference
 from core.errors import Fault
 from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.tournaments import pair_totals
-from formats.transfer.tournaments.engine_adapter import sizes_of
+from formats.transfer.tournaments.engine_runs import sizes_of
 from formats.transfer.tournaments.models import DefenceRun, Entrant, Run, Tournament
 from formats.transfer.tournaments.ranking import INTERVALS, fill_intervals, rank, standings
 from formats.transfer.tracks import TARGETED_ATTACK

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
 from evaluation.formats.curves.models.classifier import Classifier, Loss, NetworkClassifier
-from evaluation.formats.curves.models.counted import CountedModel
+from evaluation.formats.curves.models.counted_model import CountedModel
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 
 

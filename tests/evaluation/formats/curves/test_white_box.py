@@ -16,7 +16,7 @@ from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
 from evaluation.formats.curves.attacks.fgsm import Fgsm
 from evaluation.formats.curves.attacks.iterative import Bim, Mim, Pgd
 from evaluation.formats.curves.models.classifier import NetworkClassifier
-from evaluation.formats.curves.models.counted import CountedModel
+from evaluation.formats.curves.models.counted_model import CountedModel
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 from tests.evaluation.formats.curves.linear_models import LinearModel
 

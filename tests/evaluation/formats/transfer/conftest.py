@@ -13,12 +13,12 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.rules import TransferRules
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import VARIABLE
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 Make = Callable[..., TransferPlayer]
 

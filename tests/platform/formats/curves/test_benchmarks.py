@@ -21,12 +21,12 @@ from competitions.services import enter, import_competition
 from core import clock, object_store, worker_notifications
 from core.errors import Fault, Refusal
 from evaluation.domain.failure_reasons import Reason
-from evaluation.formats.curves.models.sandboxed import ModelFailedError
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
-from formats.curves import benchmark_runs, engine_adapter, scores
+from formats.curves import benchmark_runs, requests_and_scores, stored_results
 from formats.curves.benchmark_runs import seed_of
 from formats.curves.models import Benchmark, ModelScore
 from repositories.models import Repository
@@ -93,9 +93,9 @@ class Stage:
 
     def play(self) -> None:
         """Sweep, play all that waits, and sweep again."""
-        scores.sweep()
+        requests_and_scores.sweep()
         play_all()
-        scores.sweep()
+        requests_and_scores.sweep()
 
     def board(self, client: Client, norm: str = "l2") -> list[str]:
         """Return the rows of the leaderboard of the untargeted goal in a norm, from its CSV file."""
@@ -127,7 +127,7 @@ ALL = {"l2": [9.0, 9.0, 9.0, 9.0], "linf": [0.01, 0.01, 0.01, 0.01]}
 def test_each_attack_of_the_rules_is_one_item_of_the_queue(stage: Stage) -> None:
     submission = stage.submit("owls", ALL)
     for _ in range(2):
-        scores.sweep()
+        requests_and_scores.sweep()
     rows = submission.benchmarks.order_by("pk")
     assert [(row.attack, row.goal, row.norm, row.queries, row.state) for row in rows] == [
         ("boundary", "untargeted", "l2", 10, "waiting"),
@@ -158,7 +158,7 @@ def test_the_worst_attack_on_each_image_counts() -> None:
         object_store.put(encode(replace(results_of(distances), fixed_budget=1.0)))
         for distances in ([0.5, 2.0, 2.0, 3.0], [2.0, 0.5, 2.0, 4.0])
     )
-    standing = engine_adapter.standing_under([first, second], 1.0)
+    standing = stored_results.standing_under([first, second], 1.0)
     assert (standing.accuracy, standing.clean_accuracy, standing.median_distance) == (0.5, 1.0, 1.25)
     assert standing.curve[standing.budgets.index(0.4)] == 1.0
     assert standing.curve[-1] == 0.0
@@ -251,7 +251,7 @@ def document_attacks(competition: Competition) -> list[dict[str, Any]]:
 
 def test_the_api_says_when_nothing_more_comes_of_a_submission(stage: Stage, client: Client) -> None:
     submission = stage.submit("owls", ALL)
-    scores.sweep()
+    requests_and_scores.sweep()
     final = []
     for change in (
         lambda: None,

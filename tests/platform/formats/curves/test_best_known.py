@@ -35,22 +35,22 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.models.classifier import Classifier, Loss
-from evaluation.formats.curves.models.sandboxed import ModelFailedError, as_pixels
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, as_pixels
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError
 from evaluation.formats.curves.threat_models import Knowledge, Norm
-from formats.curves import api_proofs
-from formats.curves.best_known import upload_rate, uploads, verification
-from formats.curves.best_known.history import best_known
-from formats.curves.best_known.work import proofs
+from formats.curves import proof_api
+from formats.curves.best_known import proof_uploads, proof_verification, upload_rate
+from formats.curves.best_known.best_known_distances import best_known
+from formats.curves.best_known.proof_work import proofs
 from formats.curves.models import Improvement, ModelScore, Proof
 from formats.curves.pages import best_known_views
-from formats.curves.rounds import CurvesRounds
-from rounds import services
+from formats.curves.round_format import CurvesRounds
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release, withdraw
+from rounds.running import acts
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.test_benchmarks import Stage, play_all, stage
@@ -108,7 +108,7 @@ class Released:
         self.proofs = f"/api/v1{self.address}/proofs"
         self.ann, self.ben = (User.objects.create_user(name, f"{name}@example.org") for name in ("ann", "ben"))
         self.ends_with: Exception | None = None
-        monkeypatch.setattr(verification, "_instance", self._instance)
+        monkeypatch.setattr(proof_verification, "_instance", self._instance)
 
     @contextmanager
     def _instance(self, proof: Proof, sandbox: Sandbox) -> Iterator[Classifier]:
@@ -128,7 +128,7 @@ class Released:
         return image
 
     def upload(self, by: User, content: bytes) -> Proof:
-        return uploads.upload(entry=self.entry, by=by, content=content)
+        return proof_uploads.upload(entry=self.entry, by=by, content=content)
 
     def best(self, norm: Norm) -> list[float]:
         return [float(each) for each in best_known(self.entry).distances[norm].round(4)]
@@ -186,7 +186,7 @@ def published(stage: Stage, the_clock: FakeClock) -> Round:
     )  # fmt: skip
     the_clock.at = round_.window.starts_at
     freeze(round_=round_, by=olga)
-    services.start(round_=round_, by=olga)
+    acts.start(round_=round_, by=olga)
     play_all()
     CurvesRounds().advance(round_)
     the_clock.at = round_.window.ends_at + hour
@@ -349,7 +349,7 @@ def test_what_lowers_nothing_and_what_waits_already_is_refused(
     assert "No file was uploaded" in post(client, released)
     play_all()
     assert "No image is nearer" in post(client, released, released.npz({1: 51}))
-    monkeypatch.setattr(uploads, "MOST_WAITING", 1)
+    monkeypatch.setattr(proof_uploads, "MOST_WAITING", 1)
     released.upload(released.ann, released.npz({1: 50}))
     with pytest.raises(Refusal, match="1 of your proofs wait"):
         released.upload(released.ann, released.npz({1: 49}))
@@ -381,11 +381,11 @@ def test_uploads_are_limited_by_size_and_by_hour(
         413, "an upload may have at most 64 MiB",
     )  # fmt: skip
     monkeypatch.undo()
-    monkeypatch.setattr(uploads, "MOST_BYTES_A_DAY", 1000)
+    monkeypatch.setattr(proof_uploads, "MOST_BYTES_A_DAY", 1000)
     assert "Your proofs of a day may have at most 0 MiB" in post(client, released, released.npz({1: 51}))
     assert not Proof.objects.exists()
-    monkeypatch.setattr(uploads, "MOST_BYTES_A_DAY", 1 << 20)
-    with uploads._reading(), pytest.raises(Refusal, match="another upload is being read"):
+    monkeypatch.setattr(proof_uploads, "MOST_BYTES_A_DAY", 1 << 20)
+    with proof_uploads._reading(), pytest.raises(Refusal, match="another upload is being read"):
         released.upload(released.ann, released.npz({1: 51}))
     monkeypatch.setattr(upload_rate.UploadThrottle, "rate", "3/hour")
     for _ in range(2):
@@ -393,7 +393,7 @@ def test_uploads_are_limited_by_size_and_by_hour(
     assert "proofs within an hour" in post(client, released)
     refused = by_api(released.ann).post(released.proofs, b"x", content_type="application/octet-stream")
     assert (refused.status_code, refused.json()["code"]) == (409, "rejected-for-now"), "counted with those of the page"
-    monkeypatch.setattr(api_proofs, "MOST_BYTES", 0)
+    monkeypatch.setattr(proof_api, "MOST_BYTES", 0)
     large = by_api(released.ben).post(released.proofs, b"x", content_type="application/octet-stream")
     assert (large.status_code, large.json()["detail"]) == (413, "an upload may have at most 64 MiB")
 

@@ -18,15 +18,15 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.curves.models.sandboxed import ModelFailedError
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 from evaluation.formats.registry import find_bundled
 from formats.curves import benchmark_runs, smoke_test
 from formats.curves.benchmark_runs import benchmark
-from formats.curves.board import threat_models
 from formats.curves.smoke_test import CurvesSmokeTest
+from formats.curves.threat_model_boards import threat_models
 from submissions.models import Player
 from tests.platform.formats.curves.test_benchmarks import Stage
 from workers.sandboxes import open_sandbox

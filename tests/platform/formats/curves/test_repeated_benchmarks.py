@@ -14,7 +14,7 @@ from competitions.models import Competition
 from competitions.services import enter, import_competition
 from core import clock
 from formats.curves.models import Benchmark
-from formats.curves.scores import sweep
+from formats.curves.requests_and_scores import sweep
 from repositories.models import Repository
 from submissions.models import Submission
 from tests.platform.formats.curves.conftest import document_of

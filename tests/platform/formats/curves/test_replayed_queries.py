@@ -12,7 +12,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.curves.models.sandboxed import ModelFailedError
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Goal, Norm

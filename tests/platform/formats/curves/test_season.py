@@ -23,11 +23,11 @@ from evaluation.formats.curves.bundle.verify import verify as verify_bundle
 from evaluation.formats.registry import find_bundled
 from formats.curves.benchmark_runs import played
 from formats.curves.models import Benchmark, ModelScore, Proof
-from rounds import services as rounds
 from rounds.models import Round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
+from rounds.running import acts as rounds
 from rounds.site_verification import verify
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock

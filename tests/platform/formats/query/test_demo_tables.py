@@ -8,7 +8,7 @@ from rich.console import Console
 
 from accounts.models import Team
 from competitions.models import Entry, Track
-from formats.query.demo.tables import print_boards
+from formats.query.demo.printed_tables import print_boards
 from formats.query.leaderboards.models import Evaluation, Standing
 from submissions.models import Player
 

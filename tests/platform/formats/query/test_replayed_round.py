@@ -20,21 +20,21 @@ from competitions.models import Competition
 from core import clock, worker_notifications
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
-from evaluation.bundle import parts
+from evaluation.bundle import body_in_parts
 from evaluation.bundle.signing import sign
 from evaluation.bundle.signing_keys import public_key
-from evaluation.cli import main, replay, site_version
+from evaluation.cli import main, replay, site_version_check
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.legacy.environment import VARIABLE
 from formats.query.matches import player_builds
 from formats.query.rounds.round_advancement import advance_round
 from repositories.git_reader import GitReader
-from rounds import services
 from rounds.models import Release, Round
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release, withdraw
+from rounds.running import acts
 from submissions.models import Submission
 from tests.journeys import small_round
 from tests.platform.submissions.pipeline.conftest import push_files
@@ -62,7 +62,7 @@ def gauntlet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("GAUNTLET_SITE", "GAUNTLET_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(site_version, "_noted", set())
+    monkeypatch.setattr(site_version_check, "_noted", set())
 
     def run(*words: object) -> tuple[int, str, str]:
         capsys.readouterr()
@@ -104,7 +104,7 @@ def released_round(organiser: User, monkeypatch: pytest.MonkeyPatch) -> Round:
         by=organiser,
     )  # fmt: skip
     freeze(round_=round_, by=organiser, reason="It is time.")
-    services.start(round_=round_, by=organiser, reason="It is time.")
+    acts.start(round_=round_, by=organiser, reason="It is time.")
     worker = Worker.objects.create(name="one/0", worker_class="cpu", started_at=now, last_seen_at=now)
     while round_.state == Round.State.PLAYING:
         with WorkerHeartbeat(worker) as heartbeat:
@@ -286,12 +286,12 @@ def test_a_changed_row_is_found(fetched: Path, gauntlet: Run) -> None:
     assert "is not what the organisers signed" in err
 
     # by those who have a key that is trusted
-    lines = parts.decode(honest.partition(b"\n")[2])
+    lines = body_in_parts.decode(honest.partition(b"\n")[2])
     named = ["results", *reversed(match.split("/"))]
     row = next(line for line in lines if [line["kind"], line.get("model"), line.get("attack")] == named)
     row["queries"] = row["queries"].copy()
     row["queries"][1] -= 1
-    bundle.write_bytes(sign(parts.encode(lines), OTHER_KEY))
+    bundle.write_bytes(sign(body_in_parts.encode(lines), OTHER_KEY))
     (fetched / "signing-key.txt").write_text(public_key(OTHER_KEY))
     status, out, err = gauntlet("replay", match, "--from", fetched, "--json")
     assert status == 1, out + err

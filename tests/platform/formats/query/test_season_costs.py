@@ -6,7 +6,7 @@ import pytest
 
 from competitions.season_costs import CostLine, ExpectedSeason, ExpectedTrack
 from evaluation.formats.query.rules import QueryRules
-from formats.query.rounds.engine_adapter import StageCeiling
+from formats.query.rounds.round_as_engine_values import StageCeiling
 from formats.query.season_costs import Boards, Meetings, QueryTimes, stage_meetings
 
 TIMES = QueryTimes(queries=100.0, answer=0.02, own=0.03, start=2.0, audited_images=50.0, stored_bytes=1000.0)

@@ -28,7 +28,7 @@ from core import clock, event_log, object_store
 from core.errors import Refusal
 from core.site_identity import require_identity
 from operations.archives import importing
-from operations.archives.archive_file import ArchiveFile
+from operations.archives.archive_reader import ArchiveFile
 from operations.archives.exporting import export_archive
 from operations.archives.importing import import_archive
 from operations.archives.manifest import require_readable

@@ -18,17 +18,17 @@ from django.urls import reverse
 
 from accounts.models import User
 from competitions.clone_page import copy_of
+from competitions.delete_or_archive import unarchive
 from competitions.models import Competition, CompetitionOrigin, Entry
 from competitions.permissions import require
-from competitions.removal import unarchive
 from core import clock
 from core.errors import Refusal
 from core.models import Event
 from core.roles import Right
 from evaluation.cli.main import main as gauntlet
 from formats.query.matches.models import Match
-from operations.archives.archive_file import ArchiveFile
-from operations.archives.tables import Tables
+from operations.archives.archive_reader import ArchiveFile
+from operations.archives.archive_tables import Tables
 from repositories.models import Repository
 from rounds.release.signing_keys import public_key
 from tests.platform.faults.results import results

@@ -13,11 +13,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards
-from evaluation.charts.heat_colours import STEPS
+from evaluation.charts.heat_map_colours import STEPS
 from formats.query.leaderboards.models import Evaluation, Pool, Snapshot
-from formats.query.leaderboards.visibility import rows_now
+from formats.query.leaderboards.score_visibility import rows_now
 from formats.query.matches.models import Match
-from formats.query.pages.matrix import DistanceMap, MatrixCell
+from formats.query.pages.matrix_page_data import DistanceMap, MatrixCell
 from formats.query.rounds.models import RoundMatch
 from pages.matrix.heat_map import SMALL, HeatMapAxis
 from pages.player_names import PlayerName

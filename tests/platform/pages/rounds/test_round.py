@@ -223,7 +223,7 @@ def test_it_takes_as_many_queries_for_a_hundred_of_each(
     play(100)
     client.force_login(bob)
     for track in ("model", "untargeted", "targeted"):
-        with django_assert_max_num_queries(20):
+        with django_assert_max_num_queries(16):
             assert "model-5" in page_of(client, track)
 
 

@@ -15,8 +15,8 @@ from competitions.sample_draw import draw_samples, keep_draw
 from competitions.sample_store import keep_samples
 from core import clock, object_store
 from evaluation.formats.query.results import Outcome, PieceResult, RefereedSample, Trace
+from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.piece_file import pack
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.models import SampleResult as SampleRow
 from formats.query.rounds.models import RoundMatch
@@ -45,7 +45,7 @@ def keep(competition: Competition, rules: RulesVersion) -> Callable[..., SampleS
 
     def made(name: str, purpose: str, split: str, count: int = 6) -> SampleSet:
         digest, class_names = keep_samples(
-            source="digits", split=split, count=count, target_seed=7, rules=query_rules(rules)
+            source="digits", split=split, count=count, target_seed=7, rules=rules.rules_as(QueryRules)
         )
         return SampleSet.objects.create(
             competition=competition, name=name, purpose=purpose, source="digits", split=split, count=count,

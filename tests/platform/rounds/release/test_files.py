@@ -23,7 +23,7 @@ from formats.query.matches.models import Match
 from formats.query.rounds.models import RoundMatch
 from formats.query.rounds.pair_archives import pair_zip, pairs_table
 from rounds.models import Round, RoundEntry
-from rounds.release.downloads import images_zip
+from rounds.release.release_files import images_zip
 from tests.platform.bundle_content import bundle_content
 
 

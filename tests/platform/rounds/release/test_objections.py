@@ -33,7 +33,7 @@ from rounds.objections.period import period_end, result_state
 from rounds.objections.selectors import shown_objections
 from rounds.release.released_parts import open_part, release, released, withdraw
 from rounds.release.signing_keys import public_key
-from rounds.running.dashboard import dashboard
+from rounds.running.dashboard_data import dashboard
 from tests.platform.conftest import FakeClock
 
 WRONG = "The distances of sample 2 are those of sample 1."

@@ -20,7 +20,7 @@ from pytest_django import Settings
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core import clock, object_store
-from evaluation.bundle import parts
+from evaluation.bundle import body_in_parts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import PieceResult, Trace
 from evaluation.formats.query.runner.piece_file import pack
@@ -89,7 +89,9 @@ def test_every_file_calls_a_player_the_same(finished: Round, client: Client) -> 
     names = {public_name(competition, digest) for digest in digests}
     seen = dict(_files(client, finished))
     (bundle,) = (content for address, content in seen.items() if address.endswith("files/bundle"))
-    entrants = {line["player"] for line in parts.decode(bundle.partition(b"\n")[2]) if line["kind"] == "entrant"}
+    entrants = {
+        line["player"] for line in body_in_parts.decode(bundle.partition(b"\n")[2]) if line["kind"] == "entrant"
+    }
     pairs = [json.loads(content) for address, content in seen.items() if address.endswith("pair.json")]
     reported = json.loads(seen["/api/v1/competitions/digits/rounds/1"])
     assert entrants == names == {pair[side] for pair in pairs for side in ("model", "attack")}

@@ -18,13 +18,13 @@ from core.concurrent_archive_limit import AT_A_TIME, making_archive
 from core.errors import Refusal
 from core.models import Event
 from core.time_format import in_words
-from formats.query.leaderboards.board_freeze import freeze_leaderboards
+from formats.query.leaderboards.snapshots_and_freezes import freeze_leaderboards
 from formats.query.matches.models import Match, SampleResult
 from formats.query.rounds.models import RoundMatch
 from repositories.http.concurrency_limits import ANYBODY, LIMITER, Permit
 from rounds.models import Release, Round, RoundEntry
 from rounds.release import released_parts as releasing
-from rounds.release.downloads import images_zip
+from rounds.release.release_files import images_zip
 from rounds.release.released_parts import open_part, release, released, released_entries, released_tags, withdraw
 from submissions.models import Submission
 from tests.platform.bundle_content import bundle_content

@@ -21,7 +21,7 @@ from evaluation.domain.errors import SlowBuildRefusal
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.sandbox.state_directory import state_directory
 from formats.query.matches import player_builds
-from submissions import pipeline, smoke_pictures
+from submissions import pipeline, smoke_test_pictures
 from submissions.build_logs import LAST_LINES, MAX_LINES
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from submissions.player_builds import checkout_of
@@ -88,7 +88,7 @@ def test_a_submission_becomes_ready(submit: Submit, notifications: Notifications
         "time": True,
         "stateless": True,
     }
-    assert [sample.clean_label is not None for sample in smoke_pictures.kept(build)] == [True] * 6
+    assert [sample.clean_label is not None for sample in smoke_test_pictures.kept(build)] == [True] * 6
     assert "nothing is installed" in log_of(build)
     assert notifications == [("leaderboards.evaluate", {"submission": submission.pk})]
     assert slot_of(submission) == QuotaSlot.State.USED

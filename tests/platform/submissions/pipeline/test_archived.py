@@ -10,7 +10,7 @@ import pytest
 from competitions.models import Competition
 from core import clock
 from submissions import build_queue, state_timeouts
-from submissions.build_faults import FAULT
+from submissions.build_outcomes import FAULT
 from submissions.build_work import builds
 from submissions.models import QuotaSlot, Submission
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from submissions.build_faults import FAULT, HOST, LOST, OVERDUE, STOPPED, Attempt, is_given_up, pause_after
+from submissions.build_outcomes import FAULT, HOST, LOST, OVERDUE, STOPPED, Attempt, is_given_up, pause_after
 from workers.fault_record import PAUSES
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -18,7 +18,7 @@ from competitions.models import Competition
 from core import clock, object_store
 from core.errors import Fault
 from evaluation.formats.query.catalogue import find_baseline
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from formats.query.matches import player_builds
 from submissions import pipeline, unused_image_removal
 from submissions.models import Player, Submission

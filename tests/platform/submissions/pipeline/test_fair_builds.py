@@ -18,7 +18,7 @@ from accounts.models import Team, User
 from competitions.models import Competition, Entry, Track
 from core import clock
 from repositories.models import Repository
-from submissions import build_faults, build_order, build_queue
+from submissions import build_order, build_outcomes, build_queue
 from submissions.models import Build, Submission
 from workers import queue
 from workers.fault_record import PAUSES
@@ -82,7 +82,7 @@ def build(the_clock: Clock) -> Callable[..., str]:
             return ""
         the_clock.forward(seconds=seconds)
         made.renew()
-        if outcome == build_faults.FAULT:
+        if outcome == build_outcomes.FAULT:
             build_queue.release_claim(made, outcome, "a test")
         else:
             build_queue.refuse(made, outcome, "a test", "none")
@@ -129,7 +129,7 @@ def test_a_team_above_its_daily_share_comes_after_the_others(
 def test_platform_errors_count_for_no_team(push: Push, build: Callable[..., str], settings: Settings) -> None:
     settings.TEAM_BUILD_SECONDS = 100
     owls = push("owls", 3)
-    assert build(seconds=200.0, outcome=build_faults.FAULT) == "owls"
+    assert build(seconds=200.0, outcome=build_outcomes.FAULT) == "owls"
     assert not build_order.place_of(owls[1]).over_limit
 
 
@@ -138,7 +138,7 @@ def test_a_submission_waits_after_a_platform_error(push: Push, the_clock: Clock)
     made = claimed()
     assert made is not None
     assert made.submission == first
-    build_queue.release_claim(made, build_faults.FAULT, "a test")
+    build_queue.release_claim(made, build_outcomes.FAULT, "a test")
     assert list(build_order.waiting_builds(the_clock.at)) == [second]
     the_clock.forward(seconds=PAUSES[0].total_seconds())
     assert list(build_order.waiting_builds(the_clock.at)) == [first, second]
@@ -160,7 +160,7 @@ def test_a_submission_waits_longer_after_each_failure_of_a_host(push: Push, the_
     for pause in (timedelta(0), *PAUSES, PAUSES[-1]):
         made = claimed()
         assert made is not None
-        build_queue.release_claim(made, build_faults.HOST, "a test")
+        build_queue.release_claim(made, build_outcomes.HOST, "a test")
         if pause:
             the_clock.forward(seconds=pause.total_seconds() - 1)
             assert list(build_order.waiting_builds(the_clock.at)) == []
@@ -200,7 +200,7 @@ def test_an_upgrade_counts_the_builds_of_the_last_day(push: Push, build: Callabl
     assert all(build(seconds=seconds) for seconds in (50.0, 70.0))
     the_clock.forward(hours=1)
     assert build(seconds=20.0)
-    assert build(seconds=90.0, outcome=build_faults.FAULT)
+    assert build(seconds=90.0, outcome=build_outcomes.FAULT)
     held = claimed()
     assert held is not None
     WorkerTime.objects.create(role="play", entry=waiting.repository.entry, hour=the_clock.at, seconds=7.0)

@@ -12,9 +12,9 @@ from evaluation.formats.curves.defences.input_transformations import BitReductio
 from evaluation.formats.curves.models.classifier import NetworkClassifier
 from evaluation.formats.curves.models.model_file import digest_of
 from evaluation.formats.curves.results import Results
-from evaluation.formats.curves.runner.run import BenchmarkRun, Subject, play_batch
-from evaluation.formats.curves.runner.settings import BenchmarkSettings
-from evaluation.formats.curves.scoring.findings import PaperFinding, Roles, findings
+from evaluation.formats.curves.runner.benchmark_run import BenchmarkRun, Subject, play_batch
+from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
+from evaluation.formats.curves.scoring.paper_findings import PaperFinding, Roles, findings
 from evaluation.formats.curves.threat_models import Goal, Norm
 
 

@@ -13,8 +13,8 @@ from evaluation.formats.curves.attacks.fgsm import Fgsm
 from evaluation.formats.curves.attacks.iterative import Bim
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.results import Floats, Results
-from evaluation.formats.curves.runner.run import BenchmarkRun, Subject, as_tensor, play_batch
-from evaluation.formats.curves.runner.settings import BenchmarkSettings
+from evaluation.formats.curves.runner.benchmark_run import BenchmarkRun, Subject, as_tensor, play_batch
+from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength
 from evaluation.formats.curves.threat_models import Goal, Norm
 from tests.evaluation.formats.curves.linear_models import LinearModel

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.attacks.iterative import Bim
 from evaluation.formats.curves.models.classifier import NetworkClassifier
-from evaluation.formats.curves.runner.run import BenchmarkRun, Subject, play_batch
-from evaluation.formats.curves.runner.settings import BenchmarkSettings
+from evaluation.formats.curves.runner.benchmark_run import BenchmarkRun, Subject, play_batch
+from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
 from evaluation.formats.curves.threat_models import Goal, Norm
 
 

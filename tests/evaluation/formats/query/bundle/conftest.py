@@ -14,7 +14,7 @@ from evaluation.bundle.canonical_json import commitment_of
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.signing import sign
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.bundle.records import (
+from evaluation.formats.query.bundle.writer import (
     FORMAT,
     OF_LINES,
     BundleHead,
@@ -26,7 +26,7 @@ from evaluation.formats.query.bundle.records import (
 )
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts, SampleRow, advance
+from evaluation.formats.query.tournament.round_state import RoundEntrant, RoundFacts, SampleRow, advance
 
 SAMPLES = 16
 SEED = bytes(range(32))

@@ -11,8 +11,8 @@ import pytest
 
 from evaluation.bundle.signing import sign
 from evaluation.bundle.signing_keys import public_key
-from evaluation.formats.query.bundle.records import NARROW_FIELD, Record, body, field_commitment_of
 from evaluation.formats.query.bundle.verify import verify
+from evaluation.formats.query.bundle.writer import NARROW_FIELD, Record, body, field_commitment_of
 
 CHANGED = "the commitment to the field does not match the entrants and the rules"
 

@@ -11,15 +11,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from evaluation.bundle.parts import decode, encode
+from evaluation.bundle.body_in_parts import decode, encode
 from evaluation.bundle.signature_check import body_of
 from evaluation.bundle.signing import sign
 from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import Refusal
 from evaluation.formats.query.bundle import reader
 from evaluation.formats.query.bundle.reader import read
-from evaluation.formats.query.bundle.records import Record, body
 from evaluation.formats.query.bundle.verify import verify
+from evaluation.formats.query.bundle.writer import Record, body
 from evaluation.formats.registry import format_of_bundle
 
 Lines: TypeAlias = list[dict[str, Any]]

@@ -19,8 +19,8 @@ from PIL import Image as Picture
 from evaluation.bundle.signing import sign
 from evaluation.bundle.signing_keys import public_key
 from evaluation.cli import main
-from evaluation.formats.query.bundle.records import BundlePiece, Record, body
 from evaluation.formats.query.bundle.verify import verify
+from evaluation.formats.query.bundle.writer import BundlePiece, Record, body
 
 PAIR = ("model-11", "attack-00")
 OTHER = ("model-10", "attack-00")

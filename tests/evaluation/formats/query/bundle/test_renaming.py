@@ -6,8 +6,8 @@ import json
 
 from evaluation.domain.pseudonyms import pseudonym
 from evaluation.formats.query.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
-from evaluation.formats.query.bundle.records import Record, derived_lines
-from evaluation.formats.query.tournament.rounds import advance
+from evaluation.formats.query.bundle.writer import Record, derived_lines
+from evaluation.formats.query.tournament.round_state import advance
 
 
 def named(player: str) -> str:

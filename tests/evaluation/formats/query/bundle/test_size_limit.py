@@ -7,7 +7,7 @@ import pytest
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.size_check import check_size
-from evaluation.formats.query.tournament.rounds import RoundEntrant, RoundFacts
+from evaluation.formats.query.tournament.round_state import RoundEntrant, RoundFacts
 
 
 def facts(models: int, attacks: int, samples: int, schedule: str = "ladder", targeted: int = 0) -> RoundFacts:

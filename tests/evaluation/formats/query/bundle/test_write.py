@@ -23,9 +23,9 @@ from evaluation.bundle.signing import line_hashes, sign
 from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import BundleRefusal, Refusal
 from evaluation.formats.query.bundle.reader import read
-from evaluation.formats.query.bundle.records import Record, body
+from evaluation.formats.query.bundle.writer import Record, body
 from evaluation.formats.query.results import Outcome
-from evaluation.formats.query.tournament.rounds import SampleRow
+from evaluation.formats.query.tournament.round_state import SampleRow
 
 
 def test_a_written_round_is_read_back_as_it_was_played(played: Record, written: bytes) -> None:
@@ -190,6 +190,6 @@ def test_it_rejects_to_write_what_nobody_would_read(
 
 
 def test_it_rejects_more_samples_than_a_bundle_holds(played: Record, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evaluation.formats.query.bundle.records.MOST_SAMPLES", 15)
+    monkeypatch.setattr("evaluation.formats.query.bundle.writer.MOST_SAMPLES", 15)
     with pytest.raises(ValueError, match="16 samples, but a bundle holds at most 15"):
         body(played)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluation.formats.query.referee.build_distances import compile_distances
 from evaluation.formats.query.referee.compiled_distances import CompiledDistances, load
+from evaluation.formats.query.referee.distances_build_hook import compile_distances
 from evaluation.formats.query.referee.numpy_distances import NumpyDistances
 
 ROOT = Path(__file__).resolve().parents[5]

@@ -14,8 +14,8 @@ import pytest
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import TrackName
 from evaluation.domain.processor_use import HostLoad, ProcessorUse, ThreadUse
-from evaluation.formats.query.referee import players
-from evaluation.formats.query.referee.players import Model, PlayerFailedError
+from evaluation.formats.query.referee import match_players
+from evaluation.formats.query.referee.match_players import Model, PlayerFailedError
 from evaluation.formats.query.referee.time_taken_by_host import TimeTakenByHost
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_model
@@ -40,7 +40,7 @@ class Metered(InProcessPlayer):
 
 @pytest.fixture
 def make(game: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", GRACE)
+    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", GRACE)
     rules = replace(game.rules, model_seconds_per_image=0.01)
 
     def predict(images: np.ndarray) -> Any:
@@ -79,7 +79,7 @@ def one(computed: float, waited: float, load: HostLoad | None = None) -> Process
 
 def test_a_model_that_waits_for_a_processor_is_not_slow(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its answers take longer than its limit, time and again."""
-    monkeypatch.setattr(players, "CLOCK_FACTOR", 10_000.0)  # however busy the host of the test is
+    monkeypatch.setattr(match_players, "CLOCK_FACTOR", 10_000.0)  # however busy the host of the test is
     model = make(shares(0.001, 1.0))
     began = time.monotonic()
     assert [model.classify(PIXELS, 1) for _ in range(3)] == [[0]] * 3
@@ -119,7 +119,7 @@ def test_a_model_that_sleeps_is_slow(make: Any, meter: Meter) -> None:
 
 def test_a_model_within_its_limit_is_not_measured(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading takes as long as a query: the host is asked at the start of an instance, and for its mean at the end."""
-    monkeypatch.setattr(players, "MODEL_GRACE_SECONDS", 600.0)
+    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", 600.0)
     readings = []
 
     def meter() -> ProcessorUse:
@@ -138,8 +138,8 @@ def test_a_model_within_its_limit_is_not_measured(make: Any, monkeypatch: pytest
 
 def test_a_model_that_waits_for_ever_is_stopped_by_the_clock(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its host may be busy: beyond ten times its limit and three times its reserve that is no longer its concern."""
-    monkeypatch.setattr(players, "CLOCK_FACTOR", 2.0)
-    monkeypatch.setattr(players, "CLOCK_GRACE_FACTOR", 1.0)
+    monkeypatch.setattr(match_players, "CLOCK_FACTOR", 2.0)
+    monkeypatch.setattr(match_players, "CLOCK_GRACE_FACTOR", 1.0)
     model = make(shares(0.1, 0.9))
     with pytest.raises(PlayerFailedError) as raised:
         model.classify(PIXELS, 1)

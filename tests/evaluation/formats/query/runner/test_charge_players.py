@@ -12,14 +12,14 @@ import pytest
 from evaluation.domain.errors import Fault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer, Side, TrackName
-from evaluation.formats.query.referee.players import ConnectedPlayer, PlayerFailedError
+from evaluation.formats.query.referee.match_players import ConnectedPlayer, PlayerFailedError
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.protocol.channel import ChannelError
 from evaluation.sandbox import working_sandbox_proof
 from evaluation.sandbox.base import Resources, Sandbox
-from evaluation.sandbox.docker import DockerSandbox
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 RESOURCES = Resources(memory_bytes=512 << 20, processes=64, scratch_bytes=8 << 20, log_bytes=64 << 10)
 SHORT = QueryRules(classes=10, setup_seconds=2.0)

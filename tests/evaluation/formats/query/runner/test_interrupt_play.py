@@ -80,7 +80,7 @@ def test_a_sweep_ends_what_a_killed_runner_left(playing: subprocess.Popen[bytes]
     entries = _entries(state)
     os.kill(playing.pid, signal.SIGKILL)
     playing.wait(timeout=30)
-    sweep = "from evaluation.sandbox.process import ProcessSandbox; print(ProcessSandbox().sweep())"
+    sweep = "from evaluation.sandbox.process_sandbox import ProcessSandbox; print(ProcessSandbox().sweep())"
     swept = subprocess.run([sys.executable, "-c", sweep], capture_output=True, text=True, check=True)
     assert swept.stdout.strip() == "2"
     _wait_until(lambda: _running(entries) == [])

@@ -14,7 +14,7 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
-from evaluation.formats.query.runner.nearest_mean import NearestMean
+from evaluation.formats.query.runner.nearest_mean_classifier import NearestMean
 from evaluation.formats.query.runner.smoke_opponent import MADE_FROM, nearest_mean_opponent
 from gauntlet import serve_attack
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
-from evaluation.domain.smoke_checks import SmokeCheck, not_reached, what_failed
+from evaluation.domain.smoke_test_result import SmokeCheck, not_reached, what_failed
 from evaluation.formats.query.results import Failure, Outcome, RefereedSample
 from evaluation.formats.query.runner.smoke_test_checks import check_accuracy, check_rules
 

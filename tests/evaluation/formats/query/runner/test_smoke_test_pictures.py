@@ -7,7 +7,7 @@ import numpy as np
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
-from evaluation.domain.smoke_pictures import PICTURED, PicturedSmokeSample
+from evaluation.domain.smoke_test_pictures import PICTURED, PicturedSmokeSample
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.query_paths import STEPS, QueryPaths
 from evaluation.formats.query.referee.query_record import QueryRecord

@@ -16,8 +16,8 @@ from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.process import ProcessSandbox
-from evaluation.sandbox.stoppable import StoppableSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
+from evaluation.sandbox.stoppable_sandbox import StoppableSandbox
 
 REPOSITORIES = Path(__file__).parents[4] / "repos"
 

@@ -11,9 +11,9 @@ import pytest
 
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome
-from evaluation.formats.query.tournament import rounds
+from evaluation.formats.query.tournament import round_state
 from evaluation.formats.query.tournament.final_ranking import FinalPlace
-from evaluation.formats.query.tournament.rounds import (
+from evaluation.formats.query.tournament.round_state import (
     Request,
     RoundEntrant,
     RoundFacts,
@@ -110,7 +110,7 @@ def _two_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     def named(name: str, *, guard: bool = False) -> Schedule:
         return TwoStages()
 
-    monkeypatch.setattr(rounds, "schedule_named", named)
+    monkeypatch.setattr(round_state, "schedule_named", named)
 
 
 def facts(*, sweep: bool = True, without: Iterable[str] = ()) -> RoundFacts:

@@ -10,7 +10,7 @@ import pytest
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.failed_audit_rule import NobodyLeftError, distrusted
-from evaluation.formats.query.tournament.rounds import (
+from evaluation.formats.query.tournament.round_state import (
     RoundEntrant,
     RoundFacts,
     RoundState,

@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
-from evaluation.formats.query.tournament.rounds import (
+from evaluation.formats.query.tournament.round_state import (
     RoundEntrant,
     RoundFacts,
     SampleRow,

@@ -25,7 +25,8 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.registry import format_of_bundle
 from evaluation.formats.transfer.bundle.image_archive_check import check_archive
 from evaluation.formats.transfer.bundle.reader import TransferBundle, read
-from evaluation.formats.transfer.bundle.records import (
+from evaluation.formats.transfer.bundle.verify import verify
+from evaluation.formats.transfer.bundle.writer import (
     OF_LINES,
     BundleAttackRun,
     BundleBatch,
@@ -37,7 +38,6 @@ from evaluation.formats.transfer.bundle.records import (
     places_of,
     transfer_field_commitment,
 )
-from evaluation.formats.transfer.bundle.verify import verify
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batches import png

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from evaluation.bundle.binary_columns import hashes
+from evaluation.bundle.body_in_parts import decode, encode
 from evaluation.bundle.canonical_json import commitment_of
-from evaluation.bundle.columns import hashes
-from evaluation.bundle.parts import decode, encode
 from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.signature_check import Report, body_of
 from evaluation.bundle.signing import sign
@@ -23,7 +23,9 @@ from evaluation.domain.images import ImageShape
 from evaluation.formats.registry import format_of_bundle
 from evaluation.formats.transfer.bundle import reader
 from evaluation.formats.transfer.bundle.reader import read
-from evaluation.formats.transfer.bundle.records import (
+from evaluation.formats.transfer.bundle.size_check import check_size
+from evaluation.formats.transfer.bundle.verify import verify
+from evaluation.formats.transfer.bundle.writer import (
     BundleAttackRun,
     BundleBatch,
     BundleEntrant,
@@ -33,8 +35,6 @@ from evaluation.formats.transfer.bundle.records import (
     body,
     transfer_field_commitment,
 )
-from evaluation.formats.transfer.bundle.size_check import check_size
-from evaluation.formats.transfer.bundle.verify import verify
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 
 Lines: TypeAlias = list[dict[str, Any]]

@@ -28,9 +28,9 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.rules import TransferRules
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 from evaluation.formats.transfer.runner.player_build import build_player
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 
 built = [build_player(Path(each), sandbox="process", on_log=lambda line: None) for each in sys.argv[2:]]
 hidden, defence, *both = built

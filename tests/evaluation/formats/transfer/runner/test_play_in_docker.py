@@ -15,16 +15,16 @@ import pytest
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
+from evaluation.formats.transfer.runner.batch_in_sandbox import OUTPUT_IMAGES, RunEnvironment, run_batch
 from evaluation.formats.transfer.runner.batch_runner import BatchRunner
 from evaluation.formats.transfer.runner.batches import make_batches
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
-from evaluation.formats.transfer.runner.run_batch import OUTPUT_IMAGES, RunEnvironment, run_batch
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 
 pytestmark = pytest.mark.docker
 

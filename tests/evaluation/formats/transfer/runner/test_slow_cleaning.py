@@ -13,8 +13,8 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.players import Program
 from evaluation.formats.transfer.results import BatchReason, BatchRun
 from evaluation.formats.transfer.rules import TransferTrack
-from evaluation.formats.transfer.runner import run_batch as module
-from evaluation.formats.transfer.runner.run_batch import OUTPUT_IMAGES, RunEnvironment, run_batch
+from evaluation.formats.transfer.runner import batch_in_sandbox as module
+from evaluation.formats.transfer.runner.batch_in_sandbox import OUTPUT_IMAGES, RunEnvironment, run_batch
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Ending, Folder, PlayerRun, Resources, Sandbox
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.run_batch import RunEnvironment
+from evaluation.formats.transfer.runner.batch_in_sandbox import RunEnvironment
 from evaluation.formats.transfer.runner.smoke_test import RUN, check_submission
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Resources
-from evaluation.sandbox.process import ProcessSandbox
+from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 
 def test_a_slow_submission_learns_the_limit_in_figures(

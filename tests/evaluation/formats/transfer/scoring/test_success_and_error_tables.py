@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.formats.transfer.results import NO_LABEL, PairCounts
 from evaluation.formats.transfer.rules import TransferTrack
-from evaluation.formats.transfer.scoring.intervals import share_interval
+from evaluation.formats.transfer.scoring.score_intervals import share_interval
 from evaluation.formats.transfer.scoring.scores import TransferStanding
 from evaluation.formats.transfer.scoring.success_and_error_tables import (
     ErrorCount,

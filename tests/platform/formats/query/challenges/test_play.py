@@ -20,7 +20,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from core import clock
 from evaluation.cli import main
-from formats.query.challenges import engine_adapter
+from formats.query.challenges import play_challenge
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.services import challenge
 from formats.query.leaderboards.models import Standing
@@ -151,4 +151,4 @@ def test_nothing_is_played_with_a_player_that_left(
     Submission.objects.filter(pk=opponent.pk).update(**change)
     assert queue.claim(worker) is None
     assert Challenge.objects.get().progress == "cancelled"
-    assert engine_adapter.longest(made) > timedelta(0)
+    assert play_challenge.longest(made) > timedelta(0)

@@ -13,15 +13,15 @@ from core import clock
 from core.errors import Refusal, RefusedForNow
 from core.models import Event
 from formats.query.leaderboards import tasks
-from formats.query.leaderboards.board_freeze import freeze_leaderboards
+from formats.query.leaderboards.boards_over_time import history_of, scores_of
 from formats.query.leaderboards.choose_submission import choose, choose_newest
 from formats.query.leaderboards.evaluation_basis import unevaluated
-from formats.query.leaderboards.history import history_of, scores_of
 from formats.query.leaderboards.models import Evaluation, Pool, SubmissionChoice
 from formats.query.leaderboards.past_boards import board_at
 from formats.query.leaderboards.score_verification import verify_boards
+from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.scoring import recompute
-from formats.query.leaderboards.visibility import board
+from formats.query.leaderboards.snapshots_and_freezes import freeze_leaderboards
 from submissions.extension_points import players_in_use
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate, withdraw

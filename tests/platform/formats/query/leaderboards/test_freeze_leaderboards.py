@@ -16,9 +16,9 @@ from competitions.models import Entry, FrozenLeaderboards, Track
 from core.errors import Refusal
 from core.models import Event
 from formats.query.leaderboards import services
-from formats.query.leaderboards.board_freeze import freeze_leaderboards, take_snapshot, unfreeze_leaderboards
 from formats.query.leaderboards.models import Pool, Snapshot
-from formats.query.leaderboards.visibility import board, public_evaluation_of
+from formats.query.leaderboards.score_visibility import board, public_evaluation_of
+from formats.query.leaderboards.snapshots_and_freezes import freeze_leaderboards, take_snapshot, unfreeze_leaderboards
 from formats.query.leaderboards.withdrawn_evaluations import end_withdrawn
 from submissions.models import Submission
 

@@ -13,9 +13,9 @@ from formats.query.leaderboards import services
 from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.models import Evaluation, Resamples
 from formats.query.leaderboards.score_verification import verify_boards
+from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.scoring import score_finished
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.visibility import board
 from submissions.models import Player, QuotaSlot, Submission
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from core import clock
 from formats.query.leaderboards import evaluation_basis
 from formats.query.leaderboards.evaluation_basis import places_at, unevaluated, unrefined
 from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.scoring import refresh_boards
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.visibility import board
 from formats.query.matches.models import Match, Piece
 from submissions.models import Player, Submission
 from workers.models import Worker

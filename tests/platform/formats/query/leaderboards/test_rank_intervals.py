@@ -13,8 +13,8 @@ from formats.query.leaderboards import rank_intervals, services
 from formats.query.leaderboards import ranking as boards
 from formats.query.leaderboards.models import Pool, Resamples, Standing
 from formats.query.leaderboards.score_verification import verify_boards
+from formats.query.leaderboards.score_visibility import board, rows_now
 from formats.query.leaderboards.scoring import recompute, refresh_boards, score_finished
-from formats.query.leaderboards.visibility import board, rows_now
 from submissions.models import Submission
 
 if TYPE_CHECKING:

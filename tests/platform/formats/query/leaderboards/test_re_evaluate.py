@@ -13,8 +13,8 @@ from core.errors import Refusal
 from core.models import Event
 from formats.query.leaderboards import services
 from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.score_visibility import evaluation_of
 from formats.query.leaderboards.scoring import score_finished
-from formats.query.leaderboards.visibility import evaluation_of
 from formats.query.matches.models import Match, SampleResult
 from submissions.models import Submission
 

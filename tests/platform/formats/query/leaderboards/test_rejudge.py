@@ -14,17 +14,17 @@ from core import clock
 from core.errors import Refusal
 from core.models import Event
 from formats.query.leaderboards import services
-from formats.query.leaderboards.board_freeze import freeze_leaderboards
 from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.models import Evaluation, Pool, Rejudging, Standing
 from formats.query.leaderboards.rejudging import begin_rejudging, discard_rejudging, publish_rejudging, replay_rejudging
 from formats.query.leaderboards.rejudging_changes import comparison
 from formats.query.leaderboards.score_verification import verify_boards
+from formats.query.leaderboards.score_visibility import evaluation_of, public_evaluation_of
 from formats.query.leaderboards.scoring import refresh_boards
+from formats.query.leaderboards.snapshots_and_freezes import freeze_leaderboards
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.visibility import evaluation_of, public_evaluation_of
 from formats.query.matches.models import Match, Piece, SampleResult
-from formats.query.pages.board import public_scores
+from formats.query.pages.board_page_data import public_scores
 from submissions.models import QuotaSlot, Submission
 
 if TYPE_CHECKING:

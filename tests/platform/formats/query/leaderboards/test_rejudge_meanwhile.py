@@ -17,9 +17,9 @@ from formats.query.leaderboards.models import Evaluation, Pool, PoolPlace, Rejud
 from formats.query.leaderboards.rejudging import begin_rejudging, publish_rejudging, settle_rejudgings
 from formats.query.leaderboards.rejudging_changes import comparison, scored_again
 from formats.query.leaderboards.score_verification import verify_boards
+from formats.query.leaderboards.score_visibility import evaluation_of
 from formats.query.leaderboards.scoring import recompute, refresh_boards, score_finished
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.visibility import evaluation_of
 from formats.query.matches.models import Match
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate

@@ -17,9 +17,9 @@ from formats.query.leaderboards.choose_submission import choose
 from formats.query.leaderboards.models import Evaluation, Pool, Resamples, Standing
 from formats.query.leaderboards.past_boards import board_at
 from formats.query.leaderboards.score_verification import verify_boards
+from formats.query.leaderboards.score_visibility import board, rows_now
 from formats.query.leaderboards.scoring import recompute, refresh_boards
 from formats.query.leaderboards.scoring_adapter import RankedEvaluation, rank_columns
-from formats.query.leaderboards.visibility import board, rows_now
 from submissions.models import Submission
 from submissions.services import withdraw
 

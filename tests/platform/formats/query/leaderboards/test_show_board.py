@@ -13,8 +13,8 @@ from bench.synthetic_competition import fill
 from competitions.models import Entry
 from core import clock
 from formats.query.leaderboards.models import Pool, Standing
+from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.scoring import recompute
-from formats.query.leaderboards.visibility import board
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock

@@ -18,7 +18,7 @@ from formats.query.leaderboards.choose_submission import choosable
 from formats.query.leaderboards.evaluation_basis import pool_in_force, unevaluated
 from formats.query.leaderboards.models import Pool
 from formats.query.leaderboards.score_verification import verify_boards
-from formats.query.leaderboards.visibility import baselines_of
+from formats.query.leaderboards.score_visibility import baselines_of
 from pages.player_names import names_of
 from submissions.models import Submission
 from submissions.services import disqualify, end_baseline, make_baseline, withdraw

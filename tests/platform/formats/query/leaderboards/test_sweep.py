@@ -13,8 +13,8 @@ from core.models import Event
 from formats.query.leaderboards import services
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.score_verification import verify_boards
+from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.visibility import board
 from submissions.models import QuotaSlot
 from submissions.quota_ledger_check import differing_slots
 

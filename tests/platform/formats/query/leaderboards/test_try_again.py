@@ -11,9 +11,9 @@ from competitions.models import Entry
 from formats.query.leaderboards import services
 from formats.query.leaderboards.evaluation_basis import unresolved
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
+from formats.query.leaderboards.score_visibility import evaluation_of
 from formats.query.leaderboards.scoring import score_finished
 from formats.query.leaderboards.tasks import sweep
-from formats.query.leaderboards.visibility import evaluation_of
 from submissions.models import Submission
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from evaluation.formats.query.results import AuditReport
 from evaluation.formats.query.rules import QueryRules
 from formats.query.matches import kept_frames, piece_queue
 from formats.query.matches.audit_placement import OTHER_HOST_WAIT
-from formats.query.matches.engine_adapter import longest_audit_seconds, longest_seconds
 from formats.query.matches.match_requests import ensure_match
+from formats.query.matches.match_session import longest_audit_seconds, longest_seconds
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
 from formats.query.matches.piece_work import pieces

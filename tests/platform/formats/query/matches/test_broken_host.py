@@ -27,7 +27,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import Failure, PieceResult
-from evaluation.sandbox.docker import RUNNER_LABEL, DockerSandbox
+from evaluation.sandbox.docker_sandbox import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
 from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult

@@ -10,8 +10,7 @@ from typing import Protocol
 from django.db import OperationalError
 
 from evaluation.formats.query.rules import QueryRules
-from formats.query.matches.engine_adapter import longest_seconds
-from formats.query.matches.engine_rules import query_rules
+from formats.query.matches.match_session import longest_seconds
 from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
 from tests.platform.claims import hold_piece
@@ -60,7 +59,7 @@ def test_the_lease_of_a_hanging_claim_is_not_renewed(
     heartbeat = WorkerHeartbeat(worker)
     claim = hold_piece(worker, heartbeat)
     assert claim is not None
-    longest = longest_seconds(query_rules(match.rules), claim.piece.count, 1.0)
+    longest = longest_seconds(match.rules.rules_as(QueryRules), claim.piece.count, 1.0)
     the_clock.forward(seconds=longest - 1)
     heartbeat.beat()
     assert pieces.expire() == 0

@@ -16,9 +16,9 @@ from competitions.models import RulesVersion, SampleSet
 from competitions.sample_store import samples_of
 from core import object_store
 from core.models import Event
-from evaluation.formats.query.runner.play import Played, play
+from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.runner.play_match import Played, play
 from formats.query.matches import kept_frames
-from formats.query.matches.engine_rules import query_rules
 from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.player_builds import ready_player
@@ -41,7 +41,7 @@ def played_by_the_engine(match: Match) -> Played:
         model=model,
         attack=attack,
         samples=samples_of(match.sample_set),
-        rules=query_rules(match.rules),
+        rules=match.rules.rules_as(QueryRules),
         sandbox=open_sandbox(),
         seed=match.seed,
         level_caches=False,

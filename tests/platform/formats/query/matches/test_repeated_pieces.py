@@ -12,7 +12,7 @@ import pytest
 from core import clock
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee.kept_frame_bytes import pack
-from formats.query.matches import engine_adapter, repeated_pieces
+from formats.query.matches import match_session, repeated_pieces
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.repeated_pieces import REPEATED
 from workers.models import Host, HostComparison, Worker
@@ -62,7 +62,7 @@ def test_a_host_with_other_labels_and_distances_is_seen_and_a_bundled_model_is_n
         flipped = [replace(frame, labels=tuple((label + 1) % 10 for label in frame.labels)) for frame in kept.frames]
         return pack(replace(kept, frames=tuple(flipped)))
 
-    monkeypatch.setattr(engine_adapter, "pack_kept", noisy)
+    monkeypatch.setattr(match_session, "pack_kept", noisy)
     first, second = make_worker("first/0"), make_worker("second/0")
     let_play(first)
     SampleResult.objects.filter(outcome="adversarial").update(distance=0.125)

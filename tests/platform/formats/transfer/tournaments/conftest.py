@@ -19,7 +19,7 @@ from core import clock, worker_notifications
 from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match
 from formats.transfer.tournaments import run_queue, services
-from formats.transfer.tournaments.engine_adapter import play
+from formats.transfer.tournaments.engine_runs import play
 from formats.transfer.tournaments.models import RepeatRun, Tournament
 from formats.transfer.tournaments.player_builds import build
 from repositories.models import Repository

@@ -8,11 +8,11 @@ from typing import Any
 from accounts.models import User
 from competitions.models import Entry
 from evaluation.formats.query.results import AuditReport
-from formats.curves.best_known.work import proofs
+from formats.curves.benchmark_work import benchmarks
+from formats.curves.best_known.proof_work import proofs
 from formats.curves.models import Benchmark, Proof
-from formats.curves.work import benchmarks
+from formats.query.challenges.challenge_work import challenges
 from formats.query.challenges.models import Challenge
-from formats.query.challenges.work import challenges
 from formats.query.matches import piece_queue as matches
 from formats.query.matches import services as match_services
 from formats.query.matches.models import Match, Piece
@@ -23,7 +23,7 @@ from formats.transfer.tournaments.run_requests import cancel_runs
 from formats.transfer.tournaments.run_work import runs
 from submissions import build_queue
 from submissions import services as submissions
-from submissions.build_faults import PLATFORM_FAULTS
+from submissions.build_outcomes import PLATFORM_FAULTS
 from submissions.models import Build, Submission
 from tests.platform.formats.transfer.tournaments.results import result
 from workers import queue

@@ -8,11 +8,11 @@ from typing import Any
 from accounts.models import User
 from competitions.models import Competition
 from core import clock
-from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
+from rounds.running import acts as rounds
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import play_all
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from competitions.sample_store import samples_of
+from evaluation.formats.transfer.rules import TransferRules
 from formats.transfer.tournaments import run_queue, services
-from formats.transfer.tournaments.engine_rules import transfer_rules
 from formats.transfer.tournaments.models import AttackRun, RepeatRun, Tournament
 from formats.transfer.tournaments.selectors import AnyRun
 from submissions.models import Player
@@ -40,7 +40,7 @@ def true_result(run: AnyRun) -> dict[str, Any]:
     if isinstance(run, RepeatRun):
         return columns | {"labels": [], "changed": 0, "lost": 0, "gained": 0}
     attack_run = run.attack_run
-    first = attack_run.batch * transfer_rules(attack_run.tournament.rules).batch_images
+    first = attack_run.batch * attack_run.tournament.rules.rules_as(TransferRules).batch_images
     samples = samples_of(attack_run.tournament.sample_set)[first : first + attack_run.images]
     right = [is_right(attack_run.attack, run.defence, first + index) for index in range(attack_run.images)]
     labels = [

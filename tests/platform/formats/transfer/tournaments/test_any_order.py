@@ -37,12 +37,12 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun, current_entran
 from formats.transfer.tournaments.tournament_verification import differing
 from formats.transfer.tracks import ATTACK_TRACKS
 from repositories.models import Repository
-from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.planning.freeze import freeze
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
+from rounds.running import acts as rounds
 from rounds.tasks import advance_round
 from submissions import services as submissions
 from submissions.models import Player, Submission

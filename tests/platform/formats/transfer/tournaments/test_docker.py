@@ -14,7 +14,7 @@ from accounts.services import create_team
 from competitions.models import Competition
 from competitions.services import enter
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
-from evaluation.sandbox.docker import DockerSandbox
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from formats.transfer.tournaments import pair_totals, services
 from formats.transfer.tournaments.selectors import current_entrants
 from repositories.services import repository_of

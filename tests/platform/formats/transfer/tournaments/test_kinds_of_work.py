@@ -19,7 +19,7 @@ from django.db.models import Sum
 from accounts.models import User
 from competitions.models import RulesVersion, SampleSet
 from core import clock
-from formats.curves import scores
+from formats.curves import requests_and_scores
 from repositories.models import Repository
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.test_benchmarks import ALL, Stage, stage
@@ -56,7 +56,7 @@ def work(kind: Kind) -> Work[Any]:
 def benchmarked(stage: Stage) -> None:
     """A model under four attacks."""
     stage.submit("owls", ALL)
-    scores.sweep()
+    requests_and_scores.sweep()
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from formats.transfer.rounds.competition_verification import differing_places
 from formats.transfer.tournaments import run_queue, step_notifications, tasks
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run
 from formats.transfer.tournaments.selectors import AnyRun
-from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Round
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
+from rounds.running import acts as rounds
 from rounds.tasks import advance_round
 from submissions.models import Submission
 from tests.platform.claims import claim_run, take_run

@@ -12,12 +12,12 @@ from accounts.models import User
 from competitions.models import Competition
 from competitions.sample_store import samples_of
 from core.errors import Fault
-from evaluation.formats.transfer.runner.play import TransferMatch, play
+from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.sandbox.base import Resources
 from formats.transfer.tournaments import pair_totals, services
 from formats.transfer.tournaments.boards import best_of, board_of
-from formats.transfer.tournaments.engine_adapter import rules_of
+from formats.transfer.tournaments.engine_runs import rules_of
 from formats.transfer.tournaments.player_builds import ready_player
 from formats.transfer.tournaments.selectors import current_entrants
 from formats.transfer.tournaments.tournament_verification import differing

@@ -10,9 +10,9 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from evaluation.formats.transfer.runner.limits import resources
+from evaluation.formats.transfer.runner.resource_limits import resources
 from formats.transfer.tournaments.player_builds import ready_player
-from submissions import pipeline, smoke_pictures, state_timeouts
+from submissions import pipeline, smoke_test_pictures, state_timeouts
 from submissions.models import Submission
 from submissions.selectors import whole_log
 from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
@@ -43,7 +43,7 @@ def test_submissions_become_players_and_the_printed_command_repeats_the_smoke_te
     assert [(check["name"], check["passed"]) for check in attack.builds.get().checks] == [
         ("run", True), ("images", True),
     ]  # fmt: skip
-    pictured = smoke_pictures.kept(attack.builds.get())
+    pictured = smoke_test_pictures.kept(attack.builds.get())
     assert [(each.perturbed, each.largest_change, each.clean_label) for each in pictured] == [(True, 0, None)] * 4
     assert attack.player is not None
     assert (attack.player.title, attack.player.command) == ("owls 1", ["run.sh"])
@@ -51,7 +51,9 @@ def test_submissions_become_players_and_the_printed_command_repeats_the_smoke_te
     defence, log = advanced(submit("bats", "defence", BRIGHTNESS))
     assert defence.state == "ready", log
     build = defence.builds.get()
-    assert [(each.perturbed, each.clean_label is None) for each in smoke_pictures.kept(build)] == [(False, False)] * 4
+    assert [(each.perturbed, each.clean_label is None) for each in smoke_test_pictures.kept(build)] == [
+        (False, False)
+    ] * 4
     assert rows_of_the_printed_command(build, tmp_path / "work-2", capfd) == rows_of(build)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from competitions.models import Competition
-from formats.transfer.tournaments import engine_adapter, run_queue, services
+from formats.transfer.tournaments import engine_runs, run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun
 from submissions.models import Submission
 from tests.platform.claims import take_run
@@ -30,8 +30,8 @@ def test_a_run_reads_its_rules_once_and_hashes_a_repository_once(
     played = set()
     while run := take_run():
         reads.clear()
-        engine_adapter.longest(run.tournament)
-        run_queue.commit(run, engine_adapter.play(run, threading.Event()))
+        engine_runs.longest(run.tournament)
+        run_queue.commit(run, engine_runs.play(run, threading.Event()))
         assert reads == {"rules": 1, "files": 1}, run
         played.add(type(run))
         services.advance(tournament)

@@ -12,7 +12,7 @@ from competitions.models import Competition
 from evaluation.formats.transfer.results import NO_LABEL, RepeatCounts
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.boards import board_of
-from formats.transfer.tournaments.engine_adapter import batches_of, comparisons, play, play_repeat
+from formats.transfer.tournaments.engine_runs import batches_of, comparisons, play, play_repeat
 from formats.transfer.tournaments.models import DefenceRun, RepeatRun, Run, Tournament
 from submissions.models import Submission
 from tests.platform.claims import claim_run

@@ -30,7 +30,6 @@ from formats.transfer.tournaments.extensions import played_sets, playing_players
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant
 from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tracks import ATTACK_TRACKS
-from rounds import services as rounds
 from rounds.formats import format_of
 from rounds.models import Release, Round
 from rounds.planning.freeze import freeze
@@ -38,7 +37,8 @@ from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import open_part, release
 from rounds.release.signing_keys import public_key
-from rounds.running.dashboard import dashboard as dashboard_of
+from rounds.running import acts as rounds
+from rounds.running.dashboard_data import dashboard as dashboard_of
 from rounds.site_verification import verify
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run

@@ -15,7 +15,7 @@ from accounts.models import User
 from competitions.models import Competition, Entry
 from core import clock
 from core.errors import Refusal
-from evaluation.formats.transfer.runner.workspace import workspace
+from evaluation.formats.transfer.runner.run_directories import workspace
 from evaluation.sandbox.host_process import HostProcess, host_name
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, Run, Tournament

@@ -18,11 +18,11 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards, RulesVersion
 from evaluation.legacy.environment import VARIABLE
-from formats.transfer.pages import pair, submission
+from formats.transfer.pages import pair_page_data, submission_page_data
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.boards import board_of
 from formats.transfer.tournaments.models import Entrant, Tournament
-from pages.competition.data_set import data_set
+from pages.competition.data_set_page_data import data_set
 from submissions.models import Submission
 from tests.platform.formats.transfer.tournaments.pages.conftest import Send, play
 from tests.platform.pages.test_news import titles
@@ -194,7 +194,7 @@ def test_the_api_has_the_standing_or_the_runs_of_a_submission(
 def test_many_runs_have_pages(
     client: Client, played: Tournament, sent: dict[str, Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (pair, submission):
+    for module in (pair_page_data, submission_page_data):
         monkeypatch.setattr(module, "RUNS_PER_PAGE", 1)
     for address in (pair_address(sent), reverse("pages:submission", args=[sent["attack"].pk])):
         assert "Page 2 of 2" in text_of(client, f"{address}?page=2")

@@ -17,8 +17,8 @@ from competitions.services import import_competition
 from core import object_store
 from evaluation.bundle.signature_check import body_of as body_of_bundle
 from evaluation.formats.transfer.bundle.reader import read
-from formats.transfer.rounds.engine_adapter import body_of, record_of
 from formats.transfer.rounds.round_advancement import frozen_tournament
+from formats.transfer.rounds.round_as_engine_values import body_of, record_of
 from formats.transfer.rounds.standings import differing as differing_rounds
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, Tournament

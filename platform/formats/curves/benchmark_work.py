@@ -1,0 +1,70 @@
+"""Benchmarks as work of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from evaluation.formats.curves.rules import CurvesRules
+from formats.curves.models import Benchmark
+from rounds.models import Round
+from submissions.models import Submission
+from workers.calibration import calibration
+from workers.models import Worker
+from workers.sandboxes import Sandbox
+from workers.single_item_work import RowWork
+
+_MARGIN = timedelta(hours=1)
+
+
+class BenchmarkWork(RowWork[Benchmark]):
+    """One attack against one submission."""
+
+    name = "benchmarks"
+    tables = (Benchmark,)
+
+    def playable(self) -> QuerySet[Benchmark]:
+        needed = Q(round=None, submission__state=Submission.State.READY)  # not of one that was withdrawn
+        running = Benchmark.objects.filter(
+            needed | Q(round__state=Round.State.PLAYING), rules__competition__archived_at=None
+        )
+        return running.select_related("sample_set", "rules__competition", "submission__player__repository")
+
+    def needless(self) -> QuerySet[Benchmark]:
+        """Return those of cancelled rounds, and for leaderboards those of withdrawn submissions."""
+        withdrawn = Q(round=None, submission__state=Submission.State.WITHDRAWN)
+        return Benchmark.objects.filter(withdrawn | Q(round__state=Round.State.CANCELLED))
+
+    def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Benchmark]:
+        """Return also models that need a GPU to workers that have one."""
+        waiting = self.waiting(now)
+        return waiting if worker.device else waiting.exclude(submission__player__gpu=True)
+
+    def longest(self, claim: Benchmark) -> timedelta:
+        """Return twice the limits of the model for all that the attack may ask for all images, and an hour."""
+        from formats.curves.benchmark_runs import most_questions  # noqa: PLC0415 - see its docstring
+
+        rules = claim.rules.rules_as(CurvesRules)
+        questions = claim.sample_set.count * most_questions(claim.listed)
+        seconds = rules.setup_seconds + questions * rules.model_seconds_per_image
+        return timedelta(seconds=2 * calibration() * seconds) + _MARGIN
+
+    def play(self, item: Benchmark, sandbox: Sandbox) -> Mapping[str, Any]:
+        from formats.curves.benchmark_runs import played  # noqa: PLC0415 - see its docstring
+
+        return played(item, sandbox)
+
+    def log_ids(self, claim: Benchmark) -> dict[str, int]:
+        return {"benchmark": claim.pk}
+
+    def traced(self, claim: Benchmark) -> list[int]:
+        return [claim.submission_id]
+
+    def fault_columns(self, fault: str) -> dict[str, Any]:
+        return {"fault": fault}
+
+
+benchmarks = BenchmarkWork()
