@@ -53,6 +53,7 @@ TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
     "noop": ATTACK_FILES | _PLAIN_REQUIREMENTS,
     "projective-augmentation": ATTACK_FILES | _GRADIENTS | _ALL,
     "random-noise": ATTACK_FILES | _PLAIN_REQUIREMENTS,
+    "random-resize-and-pad": DEFENCE_FILES | _CLASSIFIERS | _ROBUST,
     "random-shrink-and-pad": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
     "step-target-class": ATTACK_FILES | _GRADIENTS | _PLAIN,
 }
@@ -72,6 +73,7 @@ EFFICIENTNET_LITE: Mapping[str, tuple[int, ...]] = {
     "momentum-iterative": (1, 2),
     "momentum-target-class": (1, 2),
     "projective-augmentation": (1, 2),
+    "random-resize-and-pad": (0,),
     "random-shrink-and-pad": (0,),
     "step-target-class": (1,),
 }

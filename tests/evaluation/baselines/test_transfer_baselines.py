@@ -263,6 +263,29 @@ def test_images_are_seen_under_the_projective_transformations_that_were_drawn(lo
     assert (seen - slope)[inner].abs().max() > 1
 
 
+def test_patterns_are_the_image_enlarged_flipped_and_padded_as_in_the_paper(
+    load_module: LoadModule, batch: Batch
+) -> None:
+    """Kurakin et al. 2018, section 5.3, in proportion: 310 to 330 and 331 for 299 are 66 to 70 and 71 for 64."""
+    spec = load_module("random-resize-and-pad", "main")
+    image = batch.images[0] // 2 + 64  # nowhere black
+    found = spec.patterns(image, padding=0.0)
+    assert found.shape == (30, 3, 71, 71)
+    assert found.equal(spec.patterns(image, padding=0.0))
+    kinds = set()
+    for pattern in found:
+        rows, columns = pattern.sum((0, 2)).nonzero().flatten(), pattern.sum((0, 1)).nonzero().flatten()
+        size = len(rows)
+        inner = pattern[:, rows[0] : rows[0] + size, columns[0] : columns[0] + len(columns)].permute(1, 2, 0).numpy()
+        nearest = np.arange(size) * 64 // size
+        enlarged = image[nearest][:, nearest]
+        flipped = not np.array_equal(inner, enlarged)
+        assert np.array_equal(inner, enlarged[:, ::-1] if flipped else enlarged)
+        kinds.add((size, flipped))
+    assert {size for size, _ in kinds} == {66, 67, 68, 69, 70}
+    assert {flipped for _, flipped in kinds} == {False, True}
+
+
 def test_gradients_fool_the_base_network_and_noise_does_not(run: Run, images: Path, batch: Batch) -> None:
     right = {}
     for name in ("random-noise", "fgsm", "iterative"):
