@@ -30,6 +30,10 @@ _GRADIENTS = _CLASSIFIERS | {"gradient_attack.py": f"{_SHARED}/gradient_attack.p
 _PLAIN = {"plain.safetensors": "plain-resnet/weights.safetensors"}
 _ROBUST = {"robust.safetensors": "adversarial-logit-pairing/weights.safetensors"}
 _NOISE = {"frozen-noise.safetensors": "frozen-noise/weights.safetensors"}
+_TRADES = {
+    "trades.safetensors": "trades-ensemble/weights.safetensors",
+    "weighted_ensemble.py": "shared/weighted_ensemble.py",
+}
 _UNET = {"network.py": "shared/network.py", "unet.py": "shared/unet.py"}
 _TORCH = {"requirements.txt": f"{_SHARED}/requirements-torch.txt"}
 _ALL = _PLAIN | _ROBUST | _NOISE
@@ -47,6 +51,7 @@ TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
     "iterative-target-class": ATTACK_FILES | _GRADIENTS | _ALL,
     "jpeg": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
     "loss-ensemble": ATTACK_FILES | _GRADIENTS | _ALL,
+    "median-ensemble": DEFENCE_FILES | _CLASSIFIERS | _ROBUST | _TRADES,
     "median-filter": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
     "momentum-iterative": ATTACK_FILES | _GRADIENTS | _ALL,
     "momentum-target-class": ATTACK_FILES | _GRADIENTS | _ALL,

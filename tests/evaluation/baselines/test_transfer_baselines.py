@@ -34,7 +34,7 @@ from evaluation.formats.transfer.runner.batches import Batch, make_batches
 from evaluation.formats.transfer.runner.defence_result_file import read_result_file
 
 EPSILON = 16
-MODULES = ("classifiers", "gradient_attack", "image_files", "network", "unet")
+MODULES = ("classifiers", "gradient_attack", "image_files", "network", "unet", "weighted_ensemble")
 Run = Callable[[TransferBaseline, Path], Path]
 
 every_baseline = pytest.mark.parametrize("baseline", transfer_baselines(), ids=lambda baseline: baseline.name)
@@ -286,6 +286,16 @@ def test_patterns_are_the_image_enlarged_flipped_and_padded_as_in_the_paper(
     assert {flipped for _, flipped in kinds} == {False, True}
 
 
+def test_a_median_is_that_of_four_pixels(load_module: LoadModule) -> None:
+    """Kurakin et al. 2018, section 5.6; at the upper left corner one pixel is all four."""
+    image = np.random.default_rng(0).integers(0, 256, (1, 8, 8, 3), dtype=np.uint8)
+    found = load_module("median-ensemble", "main").smoothed(image)[0]
+    assert np.array_equal(found[0, 0], image[0, 0, 0])
+    for row, column in np.ndindex(7, 7):
+        window = image[0, row : row + 2, column : column + 2]
+        assert np.array_equal(found[row + 1, column + 1], np.median(window.reshape(4, 3), axis=0))
+
+
 def test_gradients_fool_the_base_network_and_noise_does_not(run: Run, images: Path, batch: Batch) -> None:
     right = {}
     for name in ("random-noise", "fgsm", "iterative"):
@@ -312,6 +322,7 @@ def test_the_trained_networks_do_what_they_were_trained_for(run: Run, images: Pa
     ("name", "message"),
     [
         ("adversarially-trained", "no classifier for images of 299 x 299 pixels"),
+        ("median-ensemble", "no classifier for images of 299 x 299 pixels"),
         ("guided-denoiser", "trained on digits of 64 x 64 pixels, these images have 299 x 299"),
         ("attack-network", "trained on digits of 64 x 64 pixels, these images have 299 x 299"),
     ],
