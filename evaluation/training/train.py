@@ -119,7 +119,7 @@ def _train_network(
             progress=progress,
         )
         return _measured(
-            _classifier(settings.recipe, network, device),
+            _classifier(settings.recipe, network, data, device),
             network,
             data,
             settings,
@@ -197,10 +197,11 @@ def _network(settings: Settings, data: TrainingData, recipe: TrainingRecipe) -> 
     return build_network(settings.arch, data.classes, recipe.noise_level, shape)
 
 
-def _classifier(recipe: str, network: nn.Module, device: torch.device) -> nn.Module | None:
+def _classifier(recipe: str, network: nn.Module, data: TrainingData, device: torch.device) -> nn.Module | None:
     """Return the classifier that is measured, if the network is one or part of one."""
     if recipe == RANDOMISED_SMOOTHING:
-        return SmoothedClassifier(network).to(device)
+        height, width, channels = data.images.shape[1:]
+        return SmoothedClassifier(network, (channels, height, width)).to(device)
     return classifier_with(recipe, network, device)
 
 

@@ -82,13 +82,13 @@ def test_every_recipe_ends_with_a_report_and_the_measured_weights(tmp_path: Path
 
 
 def test_a_network_for_smoothing_is_measured_by_its_votes(tmp_path: Path, made_up: MakeUp) -> None:
-    dataset = made_up()
+    dataset = made_up(32)
     report = run(tmp_path / "out", dataset, RANDOMISED_SMOOTHING, epochs=4)
     network = SmallResNet(3)
     load_weights(network, tmp_path / "out" / "weights.safetensors")
     data = read_training_data(dataset)
     with torch.inference_mode():
-        votes = SmoothedClassifier(network.eval())(as_input(data.validation_images)).argmax(1).numpy()
+        votes = SmoothedClassifier(network.eval(), (3, 32, 32))(as_input(data.validation_images)).argmax(1).numpy()
     assert report.validation_accuracy == (votes == data.validation_labels).mean()
 
 

@@ -26,7 +26,7 @@ CHUNK = 5
 
 
 class Scaled(nn.Module):
-    """A network with its own scaling: pixels become (pixels - middle) / spread, at its own side."""
+    """A network with its own scaling: pixels become (pixels - middle) / spread, at its own size."""
 
     def __init__(self, network, middle, spread, side):
         super().__init__()
