@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from evaluation.baselines.shared.smoothed_classifier import DEVIATION
+from evaluation.baselines.shared.weighted_ensemble import WeightedEnsemble
 from evaluation.formats.curves.defences.cifar_networks import Ensemble
 from evaluation.training.adversary import Objective, ddn, l2_pgd, linf_pgd
 from evaluation.training.convex_bounds import worst_margins
@@ -60,6 +62,17 @@ class PlainLoss:
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
         return functional.cross_entropy(network(images).float(), labels, label_smoothing=self.smoothing)
+
+
+@dataclass(frozen=True)
+class NoisyImagesLoss:
+    """Training for randomised smoothing (Cohen et al. 2019, section 3.3): cross-entropy of images with noise."""
+
+    deviation: float = DEVIATION
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        noisy = images + self.deviation * torch.randn_like(images)
+        return functional.cross_entropy(network(noisy).float(), labels)
 
 
 @dataclass(frozen=True)
@@ -116,6 +129,17 @@ class TradesLoss:
         clean, perturbed = network(torch.cat([images, adversarial])).float().chunk(2)
         natural = functional.cross_entropy(clean, labels, label_smoothing=self.smoothing)
         return natural + self.weight * _divergence(perturbed, clean.softmax(1)) / len(images)
+
+
+@dataclass(frozen=True)
+class MembersLoss:
+    """The sum of a loss over the members of a `WeightedEnsemble`: each learns as alone, from the same batches."""
+
+    each: Loss
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        members = cast(WeightedEnsemble, network).members
+        return torch.stack([self.each(member, images, labels, done, size) for member in members]).sum()
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from evaluation.training.losses import (
     EnsembleLoss,
     LogitPairingLoss,
     Loss,
+    MembersLoss,
+    NoisyImagesLoss,
     PgdLoss,
     PlainLoss,
     TradesLoss,
@@ -25,7 +27,13 @@ from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoise
 ENSEMBLE_AT = "ensemble-at"
 """Ensemble adversarial training: adversarials of bundled networks for CIFAR-10, and of the network itself."""
 
-ADVERSARIAL = ("logit-pairing", "pgd", "trades", "ddn", ENSEMBLE_AT)
+TRADES_ENSEMBLE = "trades-ensemble"
+"""Three small networks that TRADES has trained, as one (Brendel et al. 2020, section 7.1)."""
+
+RANDOMISED_SMOOTHING = "randomised-smoothing"
+"""A network for images with noise, under which a `SmoothedClassifier` lets it vote."""
+
+ADVERSARIAL = ("logit-pairing", "pgd", "trades", TRADES_ENSEMBLE, "ddn", ENSEMBLE_AT)
 """Recipes with an adversary: they have a radius and gradient steps."""
 
 CONVEX = "convex"
@@ -35,6 +43,9 @@ LINF_RECIPES = ("logit-pairing", "pgd", "trades", ENSEMBLE_AT, CONVEX)
 """Recipes whose changes may be bounded in L-inf."""
 
 NETWORK_RECIPES = ("plain", "noise", "logit-pairing", "pgd", "trades", "ddn")
+
+SMALL_RECIPES = (TRADES_ENSEMBLE, RANDOMISED_SMOOTHING)
+"""Recipes for the architecture `small` alone."""
 
 CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX = "cifar-resnet", "cifar-denoising", "cifar-convex"
 CIFAR_ARCHITECTURES = (CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX)
@@ -125,6 +136,10 @@ def _loss(name: str, ball: Ball, smoothing: float) -> Loss:
         return PgdLoss(ball, smoothing)
     if name == "trades":
         return TradesLoss(ball, smoothing=smoothing)
+    if name == TRADES_ENSEMBLE:
+        return MembersLoss(TradesLoss(ball, smoothing=smoothing))
+    if name == RANDOMISED_SMOOTHING:
+        return NoisyImagesLoss()
     if name == "ddn":
         return DdnLoss(ball, smoothing)
     return PlainLoss(smoothing)

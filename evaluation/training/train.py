@@ -11,7 +11,10 @@ from torch import nn
 
 from evaluation.baselines.shared.lite_network import SIDE
 from evaluation.baselines.shared.scaled_lite_network import VARIANTS, imagenet_classifier
+from evaluation.baselines.shared.smoothed_classifier import SmoothedClassifier
 from evaluation.baselines.shared.unet import UNet
+from evaluation.baselines.shared.weighted_ensemble import WEIGHTS as MEMBER_WEIGHTS
+from evaluation.baselines.shared.weighted_ensemble import WeightedEnsemble
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images, ImageShape
 from evaluation.training import linear_head_training
@@ -29,7 +32,10 @@ from evaluation.training.recipes import (
     CONVEX,
     LINF_RECIPES,
     NETWORK_RECIPES,
+    RANDOMISED_SMOOTHING,
     RSE,
+    SMALL_RECIPES,
+    TRADES_ENSEMBLE,
     TRANSFER_RECIPES,
     TrainingRecipe,
     recipe_for,
@@ -41,7 +47,15 @@ from evaluation.training.training_record import Progress, TrainingReport, host
 from evaluation.training.transfer_measure import classifier_with, on_attacked_images
 from evaluation.training.weights import WEIGHTS, load_weights, save_weights
 
-RECIPES = (*NETWORK_RECIPES, *CIFAR_RECIPES, CONVEX, *TRANSFER_RECIPES, *linear_head_training.HEAD_RECIPES, NUMPY)
+RECIPES = (
+    *NETWORK_RECIPES,
+    *SMALL_RECIPES,
+    *CIFAR_RECIPES,
+    CONVEX,
+    *TRANSFER_RECIPES,
+    *linear_head_training.HEAD_RECIPES,
+    NUMPY,
+)
 
 MEASURED_RADIUS = 0.5
 """Radius of the robust accuracy of recipes without a radius of their own."""
@@ -105,7 +119,7 @@ def _train_network(
             progress=progress,
         )
         return _measured(
-            classifier_with(settings.recipe, network, device),
+            _classifier(settings.recipe, network, data, device),
             network,
             data,
             settings,
@@ -178,7 +192,17 @@ def _network(settings: Settings, data: TrainingData, recipe: TrainingRecipe) -> 
     shape = ImageShape(*data.images.shape[1:])
     if settings.arch in CIFAR_ARCHITECTURES:
         return cifar_network(settings.recipe, settings.arch, data.classes, shape)
+    if settings.recipe == TRADES_ENSEMBLE:
+        return WeightedEnsemble(build_network(settings.arch, data.classes, 0.0, shape) for _ in MEMBER_WEIGHTS)
     return build_network(settings.arch, data.classes, recipe.noise_level, shape)
+
+
+def _classifier(recipe: str, network: nn.Module, data: TrainingData, device: torch.device) -> nn.Module | None:
+    """Return the classifier that is measured, if the network is one or part of one."""
+    if recipe == RANDOMISED_SMOOTHING:
+        height, width, channels = data.images.shape[1:]
+        return SmoothedClassifier(network, (channels, height, width)).to(device)
+    return classifier_with(recipe, network, device)
 
 
 def _measured(
@@ -289,6 +313,8 @@ def _check(settings: Settings) -> None:
             f"the recipe {settings.recipe} has no adversary",
             fix=f"use one of {', '.join((*ADVERSARIAL, CONVEX))}, or no --radius",
         )
+    if settings.recipe in SMALL_RECIPES and settings.arch != "small":
+        raise Refusal(f"the recipe {settings.recipe} has no {settings.arch}", fix="add --arch small, or leave it out")
     _check_norm(settings)
     _check_cifar(settings)
     _check_head(settings)

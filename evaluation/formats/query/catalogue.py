@@ -18,6 +18,7 @@ from evaluation.domain.players import TrackName
 _NETWORK = {"network.py": "shared/network.py"}
 _PLAIN_SURROGATE = {"surrogate-plain.safetensors": "plain-resnet/weights.safetensors"}
 _ROBUST_SURROGATE = {"surrogate-robust.safetensors": "adversarial-logit-pairing/weights.safetensors"}
+_PLAIN_WEIGHTS = {"weights.safetensors": "plain-resnet/weights.safetensors"}
 _STARTS = {"starts.npz": "shared/starts.npz"}
 _HOPSKIPJUMP = {"hopskipjump.py": "hopskipjump/main.py"}
 _LABEL_STEPS = {"label_steps.py": "shared/label_steps.py"}
@@ -55,6 +56,7 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "iterative-transfer": _NETWORK | _PLAIN_SURROGATE | _ROBUST_SURROGATE,
     "plain-resnet": _NETWORK,
     "qeba": _LABEL_STEPS | _HOPSKIPJUMP,
+    "randomised-smoothing": _NETWORK | {"smoothed_classifier.py": "shared/smoothed_classifier.py"},
     "single-step-transfer": (_NETWORK | {"surrogate.safetensors": "adversarial-logit-pairing/weights.safetensors"}),
     "surfree": _LABEL_STEPS,
     "tangent": _LABEL_STEPS,
@@ -67,6 +69,8 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "targeted-pointwise": _STARTS,
     "targeted-qeba": _program_of("qeba") | _LABEL_STEPS | _HOPSKIPJUMP | _STARTS,
     "targeted-tangent": _program_of("tangent") | _LABEL_STEPS | _STARTS,
+    "trades-ensemble": _NETWORK | {"weighted_ensemble.py": "shared/weighted_ensemble.py"},
+    "transformation-ensemble": _NETWORK | _PLAIN_WEIGHTS,
 }
 """For each bundled submission, the files that are not in its own folder: name in its repository to path below `FOLDER`.
 
@@ -77,6 +81,9 @@ TINY_IMAGENET = "tiny-imagenet"
 
 _LABEL_ONLY = frozenset(name for name, parts in SHARED_PARTS.items() if "label_steps.py" in parts)
 """The attacks of 2020 and later that need labels alone."""
+
+_DEFENDED = frozenset({"randomised-smoothing", "trades-ensemble", "transformation-ensemble"})
+"""Models of the digits that answer for several networks or views of an image."""
 
 _FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"}) | {
     name for name in _LABEL_ONLY if not name.startswith("targeted-")
@@ -121,8 +128,8 @@ class Baseline(BundledRepository):
 
     @property
     def in_demo(self) -> bool:
-        """Whether `gauntlet demo` plays it: with those of `_LABEL_ONLY`, it would take more than twice as long."""
-        return self.name not in _LABEL_ONLY
+        """Whether `gauntlet demo` plays it: with the others, it would take more than twice as long."""
+        return self.name not in _LABEL_ONLY | _DEFENDED
 
     def package_missing_for(self, data_set: str) -> str:
         return self.missing_package

@@ -30,6 +30,10 @@ _GRADIENTS = _CLASSIFIERS | {"gradient_attack.py": f"{_SHARED}/gradient_attack.p
 _PLAIN = {"plain.safetensors": "plain-resnet/weights.safetensors"}
 _ROBUST = {"robust.safetensors": "adversarial-logit-pairing/weights.safetensors"}
 _NOISE = {"frozen-noise.safetensors": "frozen-noise/weights.safetensors"}
+_TRADES = {
+    "trades.safetensors": "trades-ensemble/weights.safetensors",
+    "weighted_ensemble.py": "shared/weighted_ensemble.py",
+}
 _UNET = {"network.py": "shared/network.py", "unet.py": "shared/unet.py"}
 _TORCH = {"requirements.txt": f"{_SHARED}/requirements-torch.txt"}
 _ALL = _PLAIN | _ROBUST | _NOISE
@@ -46,11 +50,15 @@ TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
     "iterative": ATTACK_FILES | _GRADIENTS | _PLAIN,
     "iterative-target-class": ATTACK_FILES | _GRADIENTS | _ALL,
     "jpeg": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
+    "loss-ensemble": ATTACK_FILES | _GRADIENTS | _ALL,
+    "median-ensemble": DEFENCE_FILES | _CLASSIFIERS | _ROBUST | _TRADES,
     "median-filter": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
     "momentum-iterative": ATTACK_FILES | _GRADIENTS | _ALL,
     "momentum-target-class": ATTACK_FILES | _GRADIENTS | _ALL,
     "noop": ATTACK_FILES | _PLAIN_REQUIREMENTS,
+    "projective-augmentation": ATTACK_FILES | _GRADIENTS | _ALL,
     "random-noise": ATTACK_FILES | _PLAIN_REQUIREMENTS,
+    "random-resize-and-pad": DEFENCE_FILES | _CLASSIFIERS | _ROBUST,
     "random-shrink-and-pad": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
     "step-target-class": ATTACK_FILES | _GRADIENTS | _PLAIN,
 }
@@ -65,9 +73,12 @@ EFFICIENTNET_LITE: Mapping[str, tuple[int, ...]] = {
     "iterative": (1,),
     "iterative-target-class": (1, 2),
     "jpeg": (0,),
+    "loss-ensemble": (1, 2),
     "median-filter": (0,),
     "momentum-iterative": (1, 2),
     "momentum-target-class": (1, 2),
+    "projective-augmentation": (1, 2),
+    "random-resize-and-pad": (0,),
     "random-shrink-and-pad": (0,),
     "step-target-class": (1,),
 }

@@ -12,7 +12,16 @@ import pytest
 
 from evaluation.formats.query.catalogue import find_baseline
 
-OWN_MODULES = ("hopskipjump", "label_steps", "lite_network", "network", "scaled_lite_network", "surrogates")
+OWN_MODULES = (
+    "hopskipjump",
+    "label_steps",
+    "lite_network",
+    "network",
+    "scaled_lite_network",
+    "smoothed_classifier",
+    "surrogates",
+    "weighted_ensemble",
+)
 
 LoadMain: TypeAlias = Callable[[str], ModuleType]
 

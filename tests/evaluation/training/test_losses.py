@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from evaluation.baselines.shared.weighted_ensemble import WeightedEnsemble
 from evaluation.formats.curves.defences.cifar_networks import Ensemble
 from evaluation.training.adversary import ddn, l2_pgd, linf_pgd
 from evaluation.training.losses import (
@@ -20,6 +21,8 @@ from evaluation.training.losses import (
     DiversityLoss,
     LogitPairingLoss,
     Loss,
+    MembersLoss,
+    NoisyImagesLoss,
     PgdLoss,
     PlainLoss,
     TradesLoss,
@@ -100,6 +103,22 @@ def test_trades_adds_the_divergence_from_the_clean_answers(network: nn.Module, i
     assert divergence > 0
     expected = cross_entropy(clean) + 6 * divergence
     assert value(TradesLoss(BALL, weight=6.0), network, images) == pytest.approx(expected, rel=1e-4)
+
+
+def test_members_of_an_ensemble_learn_each_for_itself(network: nn.Module, images: Tensor) -> None:
+    """The gradients of a member are those of the loss without the others."""
+    others = [nn.Sequential(nn.Flatten(), nn.Linear(48, 3)) for _ in range(2)]
+    learned = list(network.parameters())
+    together = MembersLoss(PlainLoss())(WeightedEnsemble([network, *others]), images, LABELS, 1.0)
+    alone = PlainLoss()(network, images, LABELS, 1.0)
+    torch.testing.assert_close(torch.autograd.grad(together, learned), torch.autograd.grad(alone, learned))
+
+
+def test_a_network_for_smoothing_learns_from_images_with_noise(network: nn.Module, images: Tensor) -> None:
+    torch.manual_seed(1)
+    noisy = images + 0.25 * torch.randn_like(images)
+    expected = cross_entropy(logits_of(network, noisy))
+    assert value(NoisyImagesLoss(0.25), network, images) == pytest.approx(expected, rel=1e-5)
 
 
 def test_an_adversary_in_linf_has_its_radius_for_every_value(network: nn.Module, images: Tensor) -> None:

