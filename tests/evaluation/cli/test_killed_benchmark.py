@@ -20,7 +20,7 @@ import os, shutil, signal, sys
 from pathlib import Path
 import torch
 from evaluation.cli.main import main
-from evaluation.formats.curves.report import files  # noqa: F401 (every child needs them)
+from evaluation.formats.curves.report import benchmark_report  # noqa: F401 (every child needs them)
 
 torch.set_num_threads(1)
 model, out = sys.argv[1], Path(sys.argv[2])
