@@ -12,7 +12,15 @@ import pytest
 
 from evaluation.formats.query.catalogue import find_baseline
 
-OWN_MODULES = ("hopskipjump", "label_steps", "lite_network", "network", "scaled_lite_network", "surrogates")
+OWN_MODULES = (
+    "hopskipjump",
+    "label_steps",
+    "lite_network",
+    "network",
+    "scaled_lite_network",
+    "surrogate_networks",
+    "surrogates",
+)
 
 LoadMain: TypeAlias = Callable[[str], ModuleType]
 

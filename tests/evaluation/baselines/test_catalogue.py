@@ -40,11 +40,16 @@ DIGESTS = {
     "frozen-noise": "sha256:8e906e44bdda174dc670911f55f921c870596d1068384567c3463b46ba5f8d8e",
     "numpy-classifier": "sha256:33af8705ac884c90c687f6dfd213f4afdb038b8bf90b937e92c7a7e5edb742b2",
     "plain-resnet": "sha256:e278c598a4e437c5ebbdf757568d4b4bb356fc5019b41f4f4f4a2040d60189af",
+    "adaptive-ensemble": "sha256:fcd7a2fbe5bbf69785a2849de103f3af957dfe7bd95bf9d1e6739f19009b2c5a",
+    "biased-boundary": "sha256:fe6f50d4f12262d58e9cab397385d0e6a55f4cf8a72ec7eaf73ad165fecb2181",
     "boundary": "sha256:c2a5ad1e8226be1a1b0bd2bce1bba4f2969a8eb728ad5afe286120c5abbf8f78",
     "boundary-filter": "sha256:3ca1e19f7687998677ce2d43325fb3a416f06e73a0edde1ed7d034a27677cdea",
     "cgba": "sha256:4eea8a200a158341284104e37e957cedb2874dc68144cb902e6424de103853c5",
+    "compact-adaptive-ensemble": "sha256:30921027cfba87c2e4310e53ba6800cd1950236ea088a941c5ea9de2ed90ed44",
+    "compact-biased-boundary": "sha256:b359143c00d1379522c7e3c31a6b3a641136b36300ce1b626dfb4b4bb12a2e70",
     "compact-iterative-transfer": "sha256:0bf941165b5e5de986ddbe8732fbdd4a420171c8e00e63c951fbfb875ad9a13f",
     "compact-single-step-transfer": "sha256:c6bdbb87f67f5b681a8a66b0b2a1a4ccd5dfe3467aad46a7fce893aabfdaafc0",
+    "evolutionary": "sha256:e21d86e0f3eee4d0e949467a156c59c8c5f90a5dd56e45dfd7778b8ed15c9870",
     "gaussian-noise": "sha256:9e5977627a9c2ff786e67b707f6d8d4b11060d0fa9c0bd5f8b461772b2f8a670",
     "geoda": "sha256:25c900dd8f409ddae44185c626366055d34fc9c0779cd357b4c4ebf4cf62f003",
     "hopskipjump": "sha256:ecd8cb10f6e0338f74ca7251e12cdd1f9991d4ecfac0c3dd9b44fce2fc509ec6",
@@ -54,10 +59,15 @@ DIGESTS = {
     "single-step-transfer": "sha256:4849ad3d2db5cdf8dbc9331ff159d7bd684b4a34fc22ca2273b65ef6408ba2b3",
     "surfree": "sha256:ae6ca8acbf4a92b36d6df60c7ce4f5a491f187b01395d6e1e7978fa479ffcd69",
     "tangent": "sha256:39730f9ae5baea56072574fc84ad6a0cf0af692845149492ef6914db9557d6c3",
+    "compact-targeted-adaptive-ensemble": "sha256:48c09000b43702c73baf198d4852ced215b992ee4b1ee492b841102af32514c6",
+    "compact-targeted-biased-boundary": "sha256:582405c155d83ce72941ab6d6cfdae65b43cd848b1bff574f42e7394691a802a",
     "compact-targeted-iterative-transfer": "sha256:38114e3f254839bd815c270ce186b1152fd4555b110021d91391d522a684db00",
+    "targeted-adaptive-ensemble": "sha256:150bb5382fb55f99aee64c811710b5f70c916469c1564a3a75ede815fcf13476",
+    "targeted-biased-boundary": "sha256:5c6fff59e55ca6bf7b09d7b1e845af2609cc674d7b0c0b0c99d2a5f796819919",
     "targeted-boundary": "sha256:f030c85ee4ff0b653cd7449dd9539a50ce349afbac9db3ee9e4467e08eab77ce",
     "targeted-boundary-filter": "sha256:f6dcea0a3fd36573b02b37a81ea44d6e5baed2be8f6951a1a02b1953ac205e5e",
     "targeted-cgba": "sha256:d55284f11cf0f5f5cc4bb85d5c30c474ef5a3e610d70d31e5b7218b3d0060a3f",
+    "targeted-evolutionary": "sha256:32a259685171bbc1d2c509cf653da3e1e3204484d4d72b0746720e899c98ff38",
     "targeted-hopskipjump": "sha256:14b49c29b6e60e360d4f764c377cacb731be40a70ed8291a5fbe94da77ef4da0",
     "targeted-interpolation": "sha256:f64972f1e83db1dfab0957a24993c438b0c20677012706c6bbacc9f7be2af59e",
     "targeted-iterative-transfer": "sha256:cd93730cf3a2953c853c795ebc4b779b8c06cd94c31c22e102f3adb3b5ed57de",
@@ -72,8 +82,8 @@ every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda bas
 
 def test_the_catalogue_has_its_submissions_of_each_track_with_different_names() -> None:
     tracks = [baseline.track for baseline in baselines()]
-    assert [tracks.count(track) for track in TrackName] == [9, 14, 10]
-    assert len({baseline.name for baseline in baselines()}) == 33
+    assert [tracks.count(track) for track in TrackName] == [9, 19, 15]
+    assert len({baseline.name for baseline in baselines()}) == 43
 
 
 def test_each_data_set_has_its_submissions() -> None:
@@ -82,6 +92,7 @@ def test_each_data_set_has_its_submissions() -> None:
         "boundary",
         "boundary-filter",
         "cgba",
+        "evolutionary",
         "gaussian-noise",
         "geoda",
         "hopskipjump",

@@ -1,4 +1,4 @@
-"""The bundled attacks that need labels alone, against linear models whose nearest adversarial is known."""
+"""The bundled attacks that use up any budget, against linear models whose nearest adversarial is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.baselines.shared import label_steps
-from evaluation.formats.query.catalogue import SHARED_PARTS, find_baseline
+from evaluation.formats.query.catalogue import SHARED_PARTS, TINY_IMAGENET, find_baseline
 from gauntlet import BudgetExhausted, ModelHandle
 from gauntlet.handle import Clock
 
@@ -19,7 +19,12 @@ Floats = NDArray[np.float64]
 LoadMain = Callable[[str], ModuleType]
 Answer = Callable[[Floats], int]
 
-ATTACKS = sorted(name for name, parts in SHARED_PARTS.items() if "label_steps.py" in parts)
+ATTACKS = sorted(
+    name
+    for name, parts in SHARED_PARTS.items()
+    if "label_steps.py" in parts and find_baseline(name).data_set != TINY_IMAGENET
+)
+WITHOUT_SURROGATES = [name for name in ATTACKS if "network.py" not in SHARED_PARTS[name]]
 SHAPE = (8, 8, 3)
 FAR = 200.0
 """Levels from the clean image to the boundary of the linear model."""
@@ -97,7 +102,7 @@ def test_it_nears_the_optimum_of_a_linear_model(
     assert FAR <= 255 * handle.best_distance + 1 < 0.98 * first
 
 
-@pytest.mark.parametrize("name", [name for name in ATTACKS if name.startswith("targeted-")])
+@pytest.mark.parametrize("name", [name for name in WITHOUT_SURROGATES if name.startswith("targeted-")])
 def test_start_images_with_another_label_are_no_starts(load_main: LoadMain, name: str) -> None:
     image = clean_image((64, 64, 3))
     handle = handle_of(lambda queried: 2, image, target=1)
@@ -237,3 +242,20 @@ def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> No
     covariance = np.diag(belief.prior) - belief.known.T @ belief.known
     assert covariance[0, 0] == pytest.approx((weight * normal**2).sum() - mean**2, rel=1e-3)
     assert covariance[0, 1] == pytest.approx((weight * normal * offset).sum() - mean * belief.mean[1], rel=1e-3)
+
+
+def test_an_evolutionary_step_ends_at_its_share_of_the_distance(load_main: LoadMain) -> None:
+    rng = np.random.default_rng(5)
+    image, point, drawn = rng.uniform(0, 255, (3, *SHAPE))
+    moved = load_main("evolutionary").step(image, point, drawn, 0.25)
+    assert label_steps.length(moved - image) == pytest.approx(0.75 * label_steps.length(point - image))
+
+
+def test_an_evolutionary_step_changes_the_middle_smoothly(load_main: LoadMain) -> None:
+    stretch = load_main("evolutionary").Stretch((64, 64, 3))
+    assert stretch.grid == (10, 10, 3)
+    stretched = stretch(np.ones(stretch.grid))
+    np.testing.assert_allclose(stretched[12:52, 12:52], 1)
+    assert stretched.sum() == pytest.approx(40 * 40 * 3)
+    ramp = stretch(np.broadcast_to(np.arange(10.0)[:, np.newaxis, np.newaxis], stretch.grid))[14:50, 30, 0]
+    np.testing.assert_allclose(np.diff(ramp), 1 / 4)
