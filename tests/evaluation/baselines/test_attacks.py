@@ -138,12 +138,8 @@ def test_it_ends_where_labels_are_random(load_main: LoadMain, baseline: Baseline
     assert handle.best is not None
 
 
+@every_program
 @pytest.mark.parametrize("shape", [(64, 64, 1), (20, 31, 3), (299, 299, 3)], ids=str)
-@pytest.mark.parametrize(
-    "baseline",  # the surrogates of the first transfer attacks take images of three channels
-    [each for each in PROGRAMS if "network.py" not in each.parts or "surrogate_networks.py" in each.parts],
-    ids=lambda each: each.name,
-)
 def test_it_takes_images_of_any_shape(load_main: LoadMain, baseline: Baseline, shape: tuple[int, int, int]) -> None:
     clean = clean_image(shape)
     handle = attack_one(
