@@ -25,6 +25,11 @@ _LITE_NETWORK = {"lite_network.py": "shared/lite_network.py"}
 _SCALED_LITE_NETWORK = _LITE_NETWORK | {"scaled_lite_network.py": "shared/scaled_lite_network.py"}
 _SURROGATE_NETWORKS = _NETWORK | {"surrogate_networks.py": "shared/surrogate_networks.py"}
 _DIGIT_SURROGATES = _PLAIN_SURROGATE | _ROBUST_SURROGATE
+_GUIDED_FILTER = (
+    _LABEL_STEPS
+    | _SURROGATE_NETWORKS
+    | {"adaptive_ensemble.py": "adaptive-ensemble/main.py", "boundary_filter.py": "boundary-filter/main.py"}
+)
 _COMPACT_SURROGATES = {
     "surrogate-plain.safetensors": "compact-plain/weights.safetensors",
     "surrogate-robust.safetensors": "compact-robust/weights.safetensors",
@@ -47,6 +52,7 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "compact-biased-boundary": (
         _program_of("biased-boundary") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
     ),
+    "compact-guided-boundary-filter": (_program_of("guided-boundary-filter") | _GUIDED_FILTER | _COMPACT_SURROGATES),
     "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATES,
     "compact-plain": _program_of("plain-resnet") | _NETWORK,
     "compact-robust": _program_of("plain-resnet") | _NETWORK,
@@ -59,6 +65,9 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "compact-targeted-biased-boundary": (
         _program_of("biased-boundary") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
     ),
+    "compact-targeted-guided-boundary-filter": (
+        _program_of("guided-boundary-filter") | _GUIDED_FILTER | _COMPACT_SURROGATES
+    ),
     "compact-targeted-iterative-transfer": (
         _program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATES
     ),
@@ -68,6 +77,7 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "evolutionary": _LABEL_STEPS,
     "frozen-noise": _NETWORK,
     "geoda": _LABEL_STEPS,
+    "guided-boundary-filter": _GUIDED_FILTER | _DIGIT_SURROGATES,
     "hopskipjump": _LABEL_STEPS,
     "iterative-transfer": _NETWORK | _DIGIT_SURROGATES,
     "plain-resnet": _NETWORK,
@@ -85,6 +95,9 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "targeted-boundary-filter": _program_of("boundary-filter") | _LABEL_STEPS | _STARTS,
     "targeted-cgba": _program_of("cgba") | _LABEL_STEPS | _STARTS,
     "targeted-evolutionary": _program_of("evolutionary") | _LABEL_STEPS | _STARTS,
+    "targeted-guided-boundary-filter": (
+        _program_of("guided-boundary-filter") | _GUIDED_FILTER | _DIGIT_SURROGATES | _STARTS
+    ),
     "targeted-hopskipjump": _program_of("hopskipjump") | _LABEL_STEPS | _STARTS,
     "targeted-interpolation": _STARTS,
     "targeted-iterative-transfer": _NETWORK | _DIGIT_SURROGATES | _STARTS,

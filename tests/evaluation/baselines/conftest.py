@@ -13,6 +13,8 @@ import pytest
 from evaluation.formats.query.catalogue import find_baseline
 
 OWN_MODULES = (
+    "adaptive_ensemble",
+    "boundary_filter",
     "hopskipjump",
     "label_steps",
     "lite_network",

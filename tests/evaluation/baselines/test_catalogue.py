@@ -43,15 +43,17 @@ DIGESTS = {
     "adaptive-ensemble": "sha256:fcd7a2fbe5bbf69785a2849de103f3af957dfe7bd95bf9d1e6739f19009b2c5a",
     "biased-boundary": "sha256:fe6f50d4f12262d58e9cab397385d0e6a55f4cf8a72ec7eaf73ad165fecb2181",
     "boundary": "sha256:c2a5ad1e8226be1a1b0bd2bce1bba4f2969a8eb728ad5afe286120c5abbf8f78",
-    "boundary-filter": "sha256:3ca1e19f7687998677ce2d43325fb3a416f06e73a0edde1ed7d034a27677cdea",
+    "boundary-filter": "sha256:48ae5003773bda9e26a9be77df8e3ac07c561b9a981dbf09dbc4ba6cf9268576",
     "cgba": "sha256:4eea8a200a158341284104e37e957cedb2874dc68144cb902e6424de103853c5",
     "compact-adaptive-ensemble": "sha256:30921027cfba87c2e4310e53ba6800cd1950236ea088a941c5ea9de2ed90ed44",
     "compact-biased-boundary": "sha256:b359143c00d1379522c7e3c31a6b3a641136b36300ce1b626dfb4b4bb12a2e70",
+    "compact-guided-boundary-filter": "sha256:2b62ecfa6e156fcfcea07ad1dbe93aac68de2240441dfef2a98df3ac7b91dc03",
     "compact-iterative-transfer": "sha256:a3992bfdf985cd678eb417ec02d25137bfb4c07e09b4422eff0946c0f3482f83",
     "compact-single-step-transfer": "sha256:2315d84a79f3ad9c553fde4623eb8154062d08f0c6ebda0c0cdd24ac3c91c9f0",
     "evolutionary": "sha256:e21d86e0f3eee4d0e949467a156c59c8c5f90a5dd56e45dfd7778b8ed15c9870",
     "gaussian-noise": "sha256:9e5977627a9c2ff786e67b707f6d8d4b11060d0fa9c0bd5f8b461772b2f8a670",
     "geoda": "sha256:25c900dd8f409ddae44185c626366055d34fc9c0779cd357b4c4ebf4cf62f003",
+    "guided-boundary-filter": "sha256:c343f13feb8a5ebfe06798fbd6c11793f522158df3bd42095b662c2f25ed1e7f",
     "hopskipjump": "sha256:ecd8cb10f6e0338f74ca7251e12cdd1f9991d4ecfac0c3dd9b44fce2fc509ec6",
     "iterative-transfer": "sha256:2df03258c2577f56ba5a4f83c40957922e6b7041a7f3c56345cd9edafc5432a2",
     "qeba": "sha256:05d39682993f11d33f6935d9e3f1a20c4351a36ad068c31ee815af9af345739f",
@@ -61,13 +63,17 @@ DIGESTS = {
     "tangent": "sha256:39730f9ae5baea56072574fc84ad6a0cf0af692845149492ef6914db9557d6c3",
     "compact-targeted-adaptive-ensemble": "sha256:48c09000b43702c73baf198d4852ced215b992ee4b1ee492b841102af32514c6",
     "compact-targeted-biased-boundary": "sha256:582405c155d83ce72941ab6d6cfdae65b43cd848b1bff574f42e7394691a802a",
+    "compact-targeted-guided-boundary-filter": (
+        "sha256:5b9208677eedf2f65583bac8835dc58c4a5f96d03da982a56278cdfb27d8296c"
+    ),
     "compact-targeted-iterative-transfer": "sha256:13e4a4bbea0e2456b1c206e2640986b2cfbf3e512b22b648fada9a5a57c39d6a",
     "targeted-adaptive-ensemble": "sha256:150bb5382fb55f99aee64c811710b5f70c916469c1564a3a75ede815fcf13476",
     "targeted-biased-boundary": "sha256:5c6fff59e55ca6bf7b09d7b1e845af2609cc674d7b0c0b0c99d2a5f796819919",
     "targeted-boundary": "sha256:f030c85ee4ff0b653cd7449dd9539a50ce349afbac9db3ee9e4467e08eab77ce",
-    "targeted-boundary-filter": "sha256:f6dcea0a3fd36573b02b37a81ea44d6e5baed2be8f6951a1a02b1953ac205e5e",
+    "targeted-boundary-filter": "sha256:8125cdb8727c99f70ccaabcd89f004a44fe927e6504592404ad222d09679290e",
     "targeted-cgba": "sha256:d55284f11cf0f5f5cc4bb85d5c30c474ef5a3e610d70d31e5b7218b3d0060a3f",
     "targeted-evolutionary": "sha256:32a259685171bbc1d2c509cf653da3e1e3204484d4d72b0746720e899c98ff38",
+    "targeted-guided-boundary-filter": "sha256:b47d151a6fad0b0e885aad352713bd9a8f24128411066d61c563441b88251ca8",
     "targeted-hopskipjump": "sha256:14b49c29b6e60e360d4f764c377cacb731be40a70ed8291a5fbe94da77ef4da0",
     "targeted-interpolation": "sha256:f64972f1e83db1dfab0957a24993c438b0c20677012706c6bbacc9f7be2af59e",
     "targeted-iterative-transfer": "sha256:8b8f2199d59b616798af2869e5f98419ab32a710ac0faec760c93513a74e83d0",
@@ -82,8 +88,8 @@ every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda bas
 
 def test_the_catalogue_has_its_submissions_of_each_track_with_different_names() -> None:
     tracks = [baseline.track for baseline in baselines()]
-    assert [tracks.count(track) for track in TrackName] == [9, 19, 15]
-    assert len({baseline.name for baseline in baselines()}) == 43
+    assert [tracks.count(track) for track in TrackName] == [9, 21, 17]
+    assert len({baseline.name for baseline in baselines()}) == 47
 
 
 def test_each_data_set_has_its_submissions() -> None:

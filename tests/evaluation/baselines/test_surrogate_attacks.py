@@ -52,8 +52,8 @@ def clean_image(shape: tuple[int, int, int] = SHAPE) -> NDArray[np.uint8]:
     return np.random.default_rng(1).integers(110, 146, shape, np.uint8)
 
 
-def low_normal() -> Floats:
-    return np.asarray(label_steps.LowFrequencies(SHAPE, 4).draw(np.random.default_rng(2), 1)[0])
+def low_normal(shape: tuple[int, int, int] = SHAPE) -> Floats:
+    return np.asarray(label_steps.LowFrequencies(shape, 4).draw(np.random.default_rng(2), 1)[0])
 
 
 def run(module: ModuleType, image: NDArray[np.uint8], name: str, answer: Callable[[Floats], int], budget: int) -> float:
@@ -139,6 +139,28 @@ def test_a_surrogate_that_is_wrong_on_the_image_is_made_right(
     logits = surrogate(torch.from_numpy(image / 255).float().permute(2, 0, 1)[None])[0]
     assert logits.argmax() == 0
     assert module.surrogates_for(image, 2, None) == []  # it does not know the label
+
+
+def test_the_belief_follows_a_surrogate_that_is_right_and_leaves_another_alone(
+    load_main: LoadMain,
+    give_surrogates: Callable[[ModuleType, list[nn.Module]], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    image, normal = clean_image((32, 32, 3)), low_normal((32, 32, 3))
+    other = label_steps.unit(np.random.default_rng(7).standard_normal(normal.shape))
+    name, found = "guided-boundary-filter", {}
+    module = load_main(name)
+    monkeypatch.setattr(module, "perturbations", lambda image, label, target: [])
+    cases: dict[str, list[nn.Module]] = {
+        "none": [],
+        "right": [Linear(image, normal, FAR)],
+        "wrong": [Linear(image, other, FAR)],
+    }
+    for case, surrogates in cases.items():
+        give_surrogates(module, surrogates)
+        found[case] = run(module, image, name, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 150)
+    assert found["right"] < 1.1 * FAR < found["none"]
+    assert found["wrong"] == pytest.approx(found["none"], rel=0.2)
 
 
 def test_a_biased_step_ends_at_its_share_of_the_distance(load_main: LoadMain) -> None:
