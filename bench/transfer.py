@@ -90,7 +90,7 @@ def _measure(folder: Path) -> Section:
 
 def _scores_from_runs(tournament: Any) -> None:
     """Compute the scores as before totals were kept, without intervals."""
-    selectors, adapter = _modules("selectors", "engine_adapter")
+    selectors, adapter = _modules("selectors", "engine_runs")
     sides = _sides(tournament)
     seconds = selectors.seconds_from_runs(tournament, [*sides[0], *sides[1]])
     adapter.standings_of(selectors.counts_from_runs(tournament, *sides), tournament, seconds)

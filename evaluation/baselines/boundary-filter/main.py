@@ -8,11 +8,11 @@ from itertools import cycle
 import numpy as np
 from label_steps import (
     ITERATIONS,
-    LowFrequencies,
+    TOLERANCE,
     bisect,
+    cosines,
     is_adversarial,
     length,
-    search,
     semicircle,
     starting_point,
     unit,
@@ -36,7 +36,8 @@ START_SHARE = 0.02  # of the queries left, the most that are asked at one size
 NEARER = 0.97  # of the distance of the best start, at which the others are tried
 PROBES, TOGETHER = 25, 5  # queries between two steps, and between two draws
 PROBE = 0.3  # size of a probe, as a share of the distance
-LEAST_PROBE = 0.5  # levels (root mean square): rounding would erase smaller ones
+LEAST_PROBE = 0.5  # levels (root mean square of the colours that change): rounding would erase smaller ones
+FIRST_SHARE = 0.12  # of a semicircle, where its search begins
 ROWS = 250  # answers for which memory is taken at once
 KEPT_BELIEF = 0.5  # what counts of the belief after a move as long as the distance
 LEAST_SURPRISE = 1e-6  # answers that change the belief by less are left out: tiny numbers are slow
@@ -46,42 +47,51 @@ NOISE, OFFSET = 0.3, 1.0  # of the answers, and expected of the point, in units 
 class Subspace:
     """The images of low frequencies in some directions of colour, and what a normal is expected to be there.
 
-    `scale` (d,) is the standard deviation of each coefficient, with a mean square of 1.
+    A normal is the image of `count` weights, which are expected to be independent standard normal numbers. `values` is
+    the number of values of an image that change, where those that change less count less.
     """
 
     def __init__(self, shape, colours, kept):
         colours = np.atleast_2d(colours)
         sizes = np.linalg.norm(colours, axis=1)
-        self.colours = colours / sizes[:, np.newaxis]
-        self.plane = LowFrequencies((*shape[:2], len(colours)), kept)
-        self.coefficients = self.plane.coefficients
-        scale = np.broadcast_to(sizes, self.coefficients).ravel()
-        self.scale = (scale / np.sqrt(np.mean(scale**2))).astype(np.float32)
+        self._colours = colours / sizes[:, np.newaxis]
+        self._rows, self._columns = (cosines(side, kept) for side in shape[:2])
+        scale = np.broadcast_to(sizes, (len(self._rows), len(self._columns), len(sizes)))
+        self._scale = scale / np.sqrt(np.mean(scale**2))
+        self.count = scale.size
+        shares = (colours**2).sum(0)
+        self.values = shape[0] * shape[1] * shares.sum() ** 2 / (shares**2).sum()
 
-    def image_of(self, coefficients):
-        """Return the images (..., h, w, c) of coefficients; lengths stay."""
-        return self.plane.image_of(coefficients) @ self.colours
+    def image_of(self, weights):
+        """Return the images (..., h, w, c) of weights (..., count)."""
+        coefficients = weights.reshape(*weights.shape[:-1], *self._scale.shape) * self._scale
+        planes = self._rows.T @ np.moveaxis(coefficients, -1, -3) @ self._columns
+        return np.moveaxis(planes, -3, -1) @ self._colours
+
+    def products_with(self, images):
+        """Return the products (..., count) of images with the image of each weight."""
+        planes = self._rows @ np.moveaxis(images @ self._colours.T, -1, -3) @ self._columns.T
+        return (np.moveaxis(planes, -3, -1) * self._scale).reshape(*images.shape[:-3], self.count)
 
 
 class Belief:
-    """What is known of the boundary near a point: a Gaussian over its normal and its offset, in d + 1 numbers.
+    """What is known of the boundary near a point: a Gaussian over the normal's weights and the point's offset.
 
     The point `move` from it is adversarial with probability Phi((normal . move + offset) / NOISE). Assumed density
     filtering of this probit model keeps the belief Gaussian (Minka 2001, section 3.5). A normal that is as long as
     the prior expects has a component of variance 1 along any move of length 1. The covariance is that of the prior less
-    `known.T @ known`, with a row for each answer: far fewer numbers than its (d + 1)^2.
+    `known.T @ known`, with a row for each answer: far fewer numbers than its square.
     """
 
-    def __init__(self, scale):
-        self.scale = scale
-        self.prior = np.append(scale**2, np.float32(OFFSET**2))
-        self.mean = np.zeros(len(self.prior), np.float32)
-        self.known = np.zeros((0, len(self.prior)), np.float32)
-        self.rows = np.zeros((ROWS, len(self.prior)), np.float32)  # of which the first are `known`
+    def __init__(self, count):
+        self.prior = np.append(np.ones(count, np.float32), np.float32(OFFSET**2))
+        self.mean = np.zeros(count + 1, np.float32)
+        self.rows = np.zeros((ROWS, count + 1), np.float32)
+        self.known = self.rows[:0]  # those that are filled
 
-    def learn(self, move, adversarial):
-        """Condition on the answer at `move` (d,) from the point."""
-        sign, features = (1.0 if adversarial else -1.0), np.append(move, np.float32(1))
+    def learn(self, products, adversarial):
+        """Condition on the answer at a move whose products with the images of the weights are given."""
+        sign, features = (1.0 if adversarial else -1.0), np.append(products, 1).astype(np.float32)
         spread = self.prior * features - (self.known @ features) @ self.known
         variance = max(float(features @ spread), 0.0) + NOISE**2
         z = sign * float(self.mean @ features) / math.sqrt(variance)
@@ -102,37 +112,67 @@ class Belief:
         self.known *= np.float32(kept)
         self.mean[-1] = self.known[:, -1] = 0
 
-    def probes(self, count, rng):
-        """Return moves (count, d) of a length near 1 where both answers are as likely, as far as is known."""
-        drawn = self.scale * rng.standard_normal((count, len(self.scale))).astype(np.float32)
-        drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
-        normal, square = self.mean[:-1], float(self.mean[:-1] @ self.mean[:-1])
-        if square:
-            excess = (drawn @ normal + self.mean[-1]) / square
-            limit = 1 / math.sqrt(square)
-            drawn -= np.outer(np.clip(excess, -limit, limit), normal)
-        return drawn
-
 
 def attack(model, image, label, *, target, rng):
-    """Probe around the point, change the belief, and step along a semicircle, until the budget is used up."""
+    """Start on a line along noise, and walk along the boundary until the budget is used up."""
     clean = image.astype(np.float64)
     subspaces, starts = subspaces_of(image)
     point, subspace = first_point(model, clean, target, subspaces, starts, rng)
-    if point is None:
-        return
-    belief = Belief(subspace.scale)
+    if point is not None:
+        walk(model, clean, point, Belief(subspace.count), lambda point: subspace, rng)
+
+
+def walk(model, clean, point, belief, subspace_at, rng):
+    """Probe around the point, change the belief, and step along a semicircle, until the budget is used up."""
     for _ in range(ITERATIONS):
-        left, distance = model.queries_left, length(point - clean)
+        left, distance, subspace = model.queries_left, length(point - clean), subspace_at(point)
         if distance < 1:
             return
-        probe_around(model, point, max(PROBE * distance, LEAST_PROBE * math.sqrt(clean.size)), belief, subspace, rng)
-        normal = direction(subspace, belief.mean[:-1])
-        moved = search(model, semicircle(clean, point, normal))
+        size = max(PROBE * distance, LEAST_PROBE * math.sqrt(subspace.values))
+        for _ in range(0, PROBES, TOGETHER):
+            ask(model, point, size, probes(belief, subspace, TOGETHER, rng), belief, subspace)
+        moved = search(model, semicircle(clean, point, subspace.image_of(belief.mean[:-1].astype(np.float64))))
         belief.forget(KEPT_BELIEF ** (length(moved - point) / distance))
         point = moved
         if model.queries_left == left:
             return
+
+
+def probes(belief, subspace, count, rng):
+    """Return moves (count, h, w, c) of a length near 1 where both answers are as likely, as far as is known."""
+    drawn = subspace.image_of(rng.standard_normal((count, subspace.count)))
+    drawn /= np.sqrt((drawn**2).sum((1, 2, 3), keepdims=True))
+    weights, offset = belief.mean[:-1].astype(np.float64), belief.mean[-1]
+    normal = subspace.image_of(weights)
+    square = (normal**2).sum()
+    if square:
+        excess = (subspace.products_with(drawn) @ weights + offset) / square
+        limit = 1 / math.sqrt(square)
+        drawn -= np.clip(excess, -limit, limit)[:, np.newaxis, np.newaxis, np.newaxis] * normal
+    return drawn
+
+
+def ask(model, point, size, moves, belief, subspace):
+    """Ask about the whole-level images nearest to moves from the point, and change the belief by the answers."""
+    images = np.clip(np.rint(point + size * moves), 0, 255)
+    products = subspace.products_with((images - point) / size)
+    for product, found in zip(products, model.many(list(images)), strict=True):
+        belief.learn(product, model.is_adversarial(found))
+
+
+def search(model, curve):
+    """Return the point of `curve` (0 to 1) before the boundary, given that it is adversarial at 0 and not at 1.
+
+    Most steps are short: it begins at FIRST_SHARE, and doubles it while that is adversarial.
+    """
+    low, high = 0.0, FIRST_SHARE
+    while high < 1 and is_adversarial(model, curve(high)):
+        low, high = high, 2 * high
+    high = min(high, 1.0)
+    while high - low > TOLERANCE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_adversarial(model, curve(middle)) else (low, middle)
+    return curve(low)
 
 
 def subspaces_of(image):
@@ -141,15 +181,6 @@ def subspaces_of(image):
         return [Subspace(image.shape, np.eye(image.shape[2]), KEPT)], STARTS
     grey = bool((image == image[..., :1]).all())
     return [Subspace(image.shape, *one) for one in (GREY if grey else PHOTOGRAPH)], STARTS_OF_GREY if grey else STARTS
-
-
-def probe_around(model, point, size, belief, subspace, rng):
-    """Ask about probes at `size` of the point, and change the belief by the answers."""
-    for _ in range(0, PROBES, TOGETHER):
-        moves = belief.probes(TOGETHER, rng)
-        images = point + size * subspace.image_of(moves.reshape(-1, *subspace.coefficients))
-        for move, found in zip(moves, model.many(list(images)), strict=True):
-            belief.learn(move, model.is_adversarial(found))
 
 
 def first_point(model, image, target, subspaces, starts, rng):
@@ -161,7 +192,7 @@ def first_point(model, image, target, subspaces, starts, rng):
     lines, at_a_size = starts
     at_a_size = max(min(at_a_size, int(START_SHARE * model.queries_left)), len(subspaces))
     draws = [
-        (subspace, direction(subspace, rng.standard_normal(len(subspace.scale)) * subspace.scale))
+        (subspace, unit(subspace.image_of(rng.standard_normal(subspace.count))))
         for subspace in (subspaces * lines)[:lines]
     ]
     best, found = None, subspaces[-1]
@@ -180,11 +211,6 @@ def first_point(model, image, target, subspaces, starts, rng):
         if is_adversarial(model, point):
             best, found = bisect(model, image, point), subspace
     return best, found
-
-
-def direction(frequencies, coefficients):
-    """Return the image of length 1 with these coefficients (d,)."""
-    return unit(frequencies.image_of(coefficients.astype(np.float64).reshape(frequencies.coefficients)))
 
 
 if __name__ == "__main__":

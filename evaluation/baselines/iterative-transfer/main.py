@@ -15,8 +15,10 @@ from surrogates import RADII
 from gauntlet import serve_attack
 
 HERE = Path(__file__).parent
-NETWORKS = {name: load_network(HERE / name).requires_grad_(False) for name in RADII}
-DIRECTIONS = [(NETWORKS[name], radius) for name, radii in RADII.items() for radius in radii]
+NETWORKS = {name: load_network(HERE / name).requires_grad_(False) for name in RADII if (HERE / name).exists()}
+DIRECTIONS = [(NETWORKS[name], radius) for name, radii in RADII.items() if name in NETWORKS for radius in radii]
+if not NETWORKS:
+    print(f"no weights of surrogates ({', '.join(RADII)}) beside main.py: there are no directions", flush=True)
 GRADIENT_STEPS = 10
 LINE = np.geomspace(0.3, 60, 28)  # L2 distances along a direction, smallest first
 BISECTIONS = 10
@@ -33,9 +35,11 @@ def direction(network, image, label, radius):
     """Return the unit vector from the image to its adversarial for a surrogate in a ball of this radius."""
     surrogate = PyTorchModel(network, bounds=(0, 1), device="cpu")
     method = L2BasicIterativeAttack(rel_stepsize=2 / GRADIENT_STEPS, steps=GRADIENT_STEPS)
-    images = as_input(image[np.newaxis])
+    images = as_input(np.broadcast_to(image, (*image.shape[:2], 3))[np.newaxis])  # one channel thrice
     moved = method.run(surrogate, images, Misclassification(torch.tensor([label])), epsilon=float(radius))
     change = (moved - images)[0].permute(1, 2, 0).double().numpy()
+    if image.shape[2] == 1:
+        change = change.sum(2, keepdims=True)
     return change / np.linalg.norm(change)
 
 

@@ -17,8 +17,10 @@ from gauntlet import serve_attack
 HERE = Path(__file__).parent
 FILE = HERE / "starts.npz"  # images of each class, if there are any
 STARTS = dict(np.load(FILE, allow_pickle=False)) if FILE.exists() else {"images": np.empty(0), "labels": np.empty(0)}
-NETWORKS = {name: load_network(HERE / name).requires_grad_(False) for name in RADII}
-DIRECTIONS = [(NETWORKS[name], radius) for name, radii in RADII.items() for radius in radii]
+NETWORKS = {name: load_network(HERE / name).requires_grad_(False) for name in RADII if (HERE / name).exists()}
+DIRECTIONS = [(NETWORKS[name], radius) for name, radii in RADII.items() if name in NETWORKS for radius in radii]
+if not NETWORKS:
+    print(f"no weights of surrogates ({', '.join(RADII)}) beside main.py: there are no directions", flush=True)
 GRADIENT_STEPS = 10
 SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.95)  # of the best known distance, along a direction
 BISECTIONS = 10
@@ -39,9 +41,11 @@ def direction(network, image, target, radius):
     """Return the unit vector from the image to a surrogate's best target image in a ball of this radius."""
     surrogate = PyTorchModel(network, bounds=(0, 1), device="cpu")
     method = L2BasicIterativeAttack(rel_stepsize=2 / GRADIENT_STEPS, steps=GRADIENT_STEPS)
-    images = as_input(image[np.newaxis])
+    images = as_input(np.broadcast_to(image, (*image.shape[:2], 3))[np.newaxis])  # one channel thrice
     moved = method.run(surrogate, images, TargetedMisclassification(torch.tensor([target])), epsilon=float(radius))
     change = (moved - images)[0].permute(1, 2, 0).double().numpy()
+    if image.shape[2] == 1:
+        change = change.sum(2, keepdims=True)
     return change / np.linalg.norm(change)
 
 

@@ -24,6 +24,13 @@ _HOPSKIPJUMP = {"hopskipjump.py": "hopskipjump/main.py"}
 _LABEL_STEPS = {"label_steps.py": "shared/label_steps.py"}
 _LITE_NETWORK = {"lite_network.py": "shared/lite_network.py"}
 _SCALED_LITE_NETWORK = _LITE_NETWORK | {"scaled_lite_network.py": "shared/scaled_lite_network.py"}
+_SURROGATE_NETWORKS = _NETWORK | {"surrogate_networks.py": "shared/surrogate_networks.py"}
+_DIGIT_SURROGATES = _PLAIN_SURROGATE | _ROBUST_SURROGATE
+_GUIDED_FILTER = (
+    _LABEL_STEPS
+    | _SURROGATE_NETWORKS
+    | {"adaptive_ensemble.py": "adaptive-ensemble/main.py", "boundary_filter.py": "boundary-filter/main.py"}
+)
 _COMPACT_SURROGATES = {
     "surrogate-plain.safetensors": "compact-plain/weights.safetensors",
     "surrogate-robust.safetensors": "compact-robust/weights.safetensors",
@@ -35,14 +42,32 @@ def _program_of(name: str) -> dict[str, str]:
 
 
 SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
+    "adaptive-ensemble": _LABEL_STEPS | _SURROGATE_NETWORKS | _DIGIT_SURROGATES,
     "adversarial-logit-pairing": _NETWORK,
+    "biased-boundary": _LABEL_STEPS | _SURROGATE_NETWORKS | _DIGIT_SURROGATES,
     "boundary-filter": _LABEL_STEPS,
     "cgba": _LABEL_STEPS,
+    "compact-adaptive-ensemble": (
+        _program_of("adaptive-ensemble") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
+    ),
+    "compact-biased-boundary": (
+        _program_of("biased-boundary") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
+    ),
+    "compact-guided-boundary-filter": (_program_of("guided-boundary-filter") | _GUIDED_FILTER | _COMPACT_SURROGATES),
     "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATES,
     "compact-plain": _program_of("plain-resnet") | _NETWORK,
     "compact-robust": _program_of("plain-resnet") | _NETWORK,
     "compact-single-step-transfer": (
         _program_of("single-step-transfer") | _NETWORK | {"surrogate.safetensors": "compact-plain/weights.safetensors"}
+    ),
+    "compact-targeted-adaptive-ensemble": (
+        _program_of("adaptive-ensemble") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
+    ),
+    "compact-targeted-biased-boundary": (
+        _program_of("biased-boundary") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
+    ),
+    "compact-targeted-guided-boundary-filter": (
+        _program_of("guided-boundary-filter") | _GUIDED_FILTER | _COMPACT_SURROGATES
     ),
     "compact-targeted-iterative-transfer": (
         _program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATES
@@ -50,22 +75,34 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "efficientnet-lite0": _LITE_NETWORK,
     "efficientnet-lite1": _SCALED_LITE_NETWORK,
     "efficientnet-lite2-smoothed": _SCALED_LITE_NETWORK,
+    "evolutionary": _LABEL_STEPS,
     "frozen-noise": _NETWORK,
     "geoda": _LABEL_STEPS,
+    "guided-boundary-filter": _GUIDED_FILTER | _DIGIT_SURROGATES,
     "hopskipjump": _LABEL_STEPS,
-    "iterative-transfer": _NETWORK | _PLAIN_SURROGATE | _ROBUST_SURROGATE,
+    "iterative-transfer": _NETWORK | _DIGIT_SURROGATES,
     "plain-resnet": _NETWORK,
     "qeba": _LABEL_STEPS | _HOPSKIPJUMP,
     "randomised-smoothing": _NETWORK | {"smoothed_classifier.py": "shared/smoothed_classifier.py"},
     "single-step-transfer": (_NETWORK | {"surrogate.safetensors": "adversarial-logit-pairing/weights.safetensors"}),
     "surfree": _LABEL_STEPS,
     "tangent": _LABEL_STEPS,
+    "targeted-adaptive-ensemble": (
+        _program_of("adaptive-ensemble") | _LABEL_STEPS | _SURROGATE_NETWORKS | _DIGIT_SURROGATES | _STARTS
+    ),
+    "targeted-biased-boundary": (
+        _program_of("biased-boundary") | _LABEL_STEPS | _SURROGATE_NETWORKS | _DIGIT_SURROGATES | _STARTS
+    ),
     "targeted-boundary": _STARTS,
     "targeted-boundary-filter": _program_of("boundary-filter") | _LABEL_STEPS | _STARTS,
     "targeted-cgba": _program_of("cgba") | _LABEL_STEPS | _STARTS,
+    "targeted-evolutionary": _program_of("evolutionary") | _LABEL_STEPS | _STARTS,
+    "targeted-guided-boundary-filter": (
+        _program_of("guided-boundary-filter") | _GUIDED_FILTER | _DIGIT_SURROGATES | _STARTS
+    ),
     "targeted-hopskipjump": _program_of("hopskipjump") | _LABEL_STEPS | _STARTS,
     "targeted-interpolation": _STARTS,
-    "targeted-iterative-transfer": _NETWORK | _PLAIN_SURROGATE | _ROBUST_SURROGATE | _STARTS,
+    "targeted-iterative-transfer": _NETWORK | _DIGIT_SURROGATES | _STARTS,
     "targeted-pointwise": _STARTS,
     "targeted-qeba": _program_of("qeba") | _LABEL_STEPS | _HOPSKIPJUMP | _STARTS,
     "targeted-tangent": _program_of("tangent") | _LABEL_STEPS | _STARTS,
@@ -79,8 +116,10 @@ Every submission contains `LICENCE` besides.
 
 TINY_IMAGENET = "tiny-imagenet"
 
-_LABEL_ONLY = frozenset(name for name, parts in SHARED_PARTS.items() if "label_steps.py" in parts)
-"""The attacks of 2020 and later that need labels alone."""
+_SEARCHES = frozenset(name for name, parts in SHARED_PARTS.items() if "label_steps.py" in parts)
+"""The attacks that use up any budget; `boundary` does, too."""
+_LABEL_ONLY = frozenset(name for name in _SEARCHES if "network.py" not in SHARED_PARTS[name])
+"""Those of them that have no surrogates."""
 
 _DEFENDED = frozenset({"randomised-smoothing", "trades-ensemble", "transformation-ensemble"})
 """Models of the digits that answer for several networks or views of an image."""
@@ -129,7 +168,7 @@ class Baseline(BundledRepository):
     @property
     def in_demo(self) -> bool:
         """Whether `gauntlet demo` plays it: with the others, it would take more than twice as long."""
-        return self.name not in _LABEL_ONLY | _DEFENDED
+        return self.name not in _SEARCHES | _DEFENDED
 
     def package_missing_for(self, data_set: str) -> str:
         return self.missing_package

@@ -13,12 +13,15 @@ import pytest
 from evaluation.formats.query.catalogue import find_baseline
 
 OWN_MODULES = (
+    "adaptive_ensemble",
+    "boundary_filter",
     "hopskipjump",
     "label_steps",
     "lite_network",
     "network",
     "scaled_lite_network",
     "smoothed_classifier",
+    "surrogate_networks",
     "surrogates",
     "weighted_ensemble",
 )

@@ -42,27 +42,43 @@ DIGESTS = {
     "randomised-smoothing": "sha256:1bb20508a8aada774951f5895a8a5aad2ca8f883a9af4709d0a5e51bfc818e7c",
     "trades-ensemble": "sha256:ca03db15c9264ea96efecc34b4ff489fcf52e955a3824c733c271d5375261802",
     "transformation-ensemble": "sha256:9efade808a8311bad5eacdc17c96f5dbb8cb18800bc0fcf4e5915684b47b9600",
+    "adaptive-ensemble": "sha256:fcd7a2fbe5bbf69785a2849de103f3af957dfe7bd95bf9d1e6739f19009b2c5a",
+    "biased-boundary": "sha256:fe6f50d4f12262d58e9cab397385d0e6a55f4cf8a72ec7eaf73ad165fecb2181",
     "boundary": "sha256:c2a5ad1e8226be1a1b0bd2bce1bba4f2969a8eb728ad5afe286120c5abbf8f78",
-    "boundary-filter": "sha256:3ca1e19f7687998677ce2d43325fb3a416f06e73a0edde1ed7d034a27677cdea",
+    "boundary-filter": "sha256:48ae5003773bda9e26a9be77df8e3ac07c561b9a981dbf09dbc4ba6cf9268576",
     "cgba": "sha256:4eea8a200a158341284104e37e957cedb2874dc68144cb902e6424de103853c5",
-    "compact-iterative-transfer": "sha256:0bf941165b5e5de986ddbe8732fbdd4a420171c8e00e63c951fbfb875ad9a13f",
-    "compact-single-step-transfer": "sha256:c6bdbb87f67f5b681a8a66b0b2a1a4ccd5dfe3467aad46a7fce893aabfdaafc0",
+    "compact-adaptive-ensemble": "sha256:30921027cfba87c2e4310e53ba6800cd1950236ea088a941c5ea9de2ed90ed44",
+    "compact-biased-boundary": "sha256:b359143c00d1379522c7e3c31a6b3a641136b36300ce1b626dfb4b4bb12a2e70",
+    "compact-guided-boundary-filter": "sha256:2b62ecfa6e156fcfcea07ad1dbe93aac68de2240441dfef2a98df3ac7b91dc03",
+    "compact-iterative-transfer": "sha256:a3992bfdf985cd678eb417ec02d25137bfb4c07e09b4422eff0946c0f3482f83",
+    "compact-single-step-transfer": "sha256:2315d84a79f3ad9c553fde4623eb8154062d08f0c6ebda0c0cdd24ac3c91c9f0",
+    "evolutionary": "sha256:e21d86e0f3eee4d0e949467a156c59c8c5f90a5dd56e45dfd7778b8ed15c9870",
     "gaussian-noise": "sha256:9e5977627a9c2ff786e67b707f6d8d4b11060d0fa9c0bd5f8b461772b2f8a670",
     "geoda": "sha256:25c900dd8f409ddae44185c626366055d34fc9c0779cd357b4c4ebf4cf62f003",
+    "guided-boundary-filter": "sha256:c343f13feb8a5ebfe06798fbd6c11793f522158df3bd42095b662c2f25ed1e7f",
     "hopskipjump": "sha256:ecd8cb10f6e0338f74ca7251e12cdd1f9991d4ecfac0c3dd9b44fce2fc509ec6",
-    "iterative-transfer": "sha256:9615759c25779dc85069ee796d8c7a23555fe30ce1d7faeb23ecc7caa2bb3284",
+    "iterative-transfer": "sha256:2df03258c2577f56ba5a4f83c40957922e6b7041a7f3c56345cd9edafc5432a2",
     "qeba": "sha256:05d39682993f11d33f6935d9e3f1a20c4351a36ad068c31ee815af9af345739f",
     "salt-and-pepper": "sha256:e72bea218057aff0a8d7bf4fbdf4ab7b4b062c0077b204f124aaec1184bceb76",
-    "single-step-transfer": "sha256:4849ad3d2db5cdf8dbc9331ff159d7bd684b4a34fc22ca2273b65ef6408ba2b3",
+    "single-step-transfer": "sha256:45e9840b8ebe417eb312a33e54e38c8c158cac25ef81fff12f73e59c66ca28dc",
     "surfree": "sha256:ae6ca8acbf4a92b36d6df60c7ce4f5a491f187b01395d6e1e7978fa479ffcd69",
     "tangent": "sha256:39730f9ae5baea56072574fc84ad6a0cf0af692845149492ef6914db9557d6c3",
-    "compact-targeted-iterative-transfer": "sha256:38114e3f254839bd815c270ce186b1152fd4555b110021d91391d522a684db00",
+    "compact-targeted-adaptive-ensemble": "sha256:48c09000b43702c73baf198d4852ced215b992ee4b1ee492b841102af32514c6",
+    "compact-targeted-biased-boundary": "sha256:582405c155d83ce72941ab6d6cfdae65b43cd848b1bff574f42e7394691a802a",
+    "compact-targeted-guided-boundary-filter": (
+        "sha256:5b9208677eedf2f65583bac8835dc58c4a5f96d03da982a56278cdfb27d8296c"
+    ),
+    "compact-targeted-iterative-transfer": "sha256:13e4a4bbea0e2456b1c206e2640986b2cfbf3e512b22b648fada9a5a57c39d6a",
+    "targeted-adaptive-ensemble": "sha256:150bb5382fb55f99aee64c811710b5f70c916469c1564a3a75ede815fcf13476",
+    "targeted-biased-boundary": "sha256:5c6fff59e55ca6bf7b09d7b1e845af2609cc674d7b0c0b0c99d2a5f796819919",
     "targeted-boundary": "sha256:f030c85ee4ff0b653cd7449dd9539a50ce349afbac9db3ee9e4467e08eab77ce",
-    "targeted-boundary-filter": "sha256:f6dcea0a3fd36573b02b37a81ea44d6e5baed2be8f6951a1a02b1953ac205e5e",
+    "targeted-boundary-filter": "sha256:8125cdb8727c99f70ccaabcd89f004a44fe927e6504592404ad222d09679290e",
     "targeted-cgba": "sha256:d55284f11cf0f5f5cc4bb85d5c30c474ef5a3e610d70d31e5b7218b3d0060a3f",
+    "targeted-evolutionary": "sha256:32a259685171bbc1d2c509cf653da3e1e3204484d4d72b0746720e899c98ff38",
+    "targeted-guided-boundary-filter": "sha256:b47d151a6fad0b0e885aad352713bd9a8f24128411066d61c563441b88251ca8",
     "targeted-hopskipjump": "sha256:14b49c29b6e60e360d4f764c377cacb731be40a70ed8291a5fbe94da77ef4da0",
     "targeted-interpolation": "sha256:f64972f1e83db1dfab0957a24993c438b0c20677012706c6bbacc9f7be2af59e",
-    "targeted-iterative-transfer": "sha256:cd93730cf3a2953c853c795ebc4b779b8c06cd94c31c22e102f3adb3b5ed57de",
+    "targeted-iterative-transfer": "sha256:8b8f2199d59b616798af2869e5f98419ab32a710ac0faec760c93513a74e83d0",
     "targeted-pointwise": "sha256:4aefcf4066a76b88d62f3e7fd2a6f18521ca9579beada8aa788d0f658d061645",
     "targeted-qeba": "sha256:268c412e9f830ff397e05b9e158de1570f4b2a6e721434ebecf4d99add8b1433",
     "targeted-tangent": "sha256:d12956ae93a0441280430c19d8135eac8a11326b42105387fefee2a0b645237f",
@@ -76,6 +92,8 @@ def test_the_catalogue_has_its_submissions_of_each_track_with_different_names() 
     tracks = [baseline.track for baseline in baselines()]
     assert [tracks.count(track) for track in TrackName] == [12, 14, 10]
     assert len({baseline.name for baseline in baselines()}) == 36
+    assert [tracks.count(track) for track in TrackName] == [9, 21, 17]
+    assert len({baseline.name for baseline in baselines()}) == 47
 
 
 def test_each_data_set_has_its_submissions() -> None:
@@ -84,6 +102,7 @@ def test_each_data_set_has_its_submissions() -> None:
         "boundary",
         "boundary-filter",
         "cgba",
+        "evolutionary",
         "gaussian-noise",
         "geoda",
         "hopskipjump",

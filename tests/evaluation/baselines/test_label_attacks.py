@@ -1,4 +1,4 @@
-"""The bundled attacks that need labels alone, against linear models whose nearest adversarial is known."""
+"""The bundled attacks that use up any budget, against linear models whose nearest adversarial is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.baselines.shared import label_steps
-from evaluation.formats.query.catalogue import SHARED_PARTS, find_baseline
+from evaluation.formats.query.catalogue import SHARED_PARTS, TINY_IMAGENET, find_baseline
 from gauntlet import BudgetExhausted, ModelHandle
 from gauntlet.handle import Clock
 
@@ -19,7 +19,12 @@ Floats = NDArray[np.float64]
 LoadMain = Callable[[str], ModuleType]
 Answer = Callable[[Floats], int]
 
-ATTACKS = sorted(name for name, parts in SHARED_PARTS.items() if "label_steps.py" in parts)
+ATTACKS = sorted(
+    name
+    for name, parts in SHARED_PARTS.items()
+    if "label_steps.py" in parts and find_baseline(name).data_set != TINY_IMAGENET
+)
+WITHOUT_SURROGATES = [name for name in ATTACKS if "network.py" not in SHARED_PARTS[name]]
 SHAPE = (8, 8, 3)
 FAR = 200.0
 """Levels from the clean image to the boundary of the linear model."""
@@ -75,8 +80,8 @@ def start_at_a_far_image(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleTyp
     """Gives a program one far point, in place of noise and of the images in `starts.npz`."""
 
     def give(module: ModuleType, point: Floats) -> None:
-        steps = module.walking.__globals__ if hasattr(module, "walking") else module.starting_point.__globals__
-        monkeypatch.setitem(steps, "far_points", lambda image, target, rng: iter([point]))
+        steps = next(getattr(module, name) for name in ("walking", "starting_point", "bisect") if hasattr(module, name))
+        monkeypatch.setitem(steps.__globals__, "far_points", lambda image, target, rng: iter([point]))
 
     return give
 
@@ -97,7 +102,7 @@ def test_it_nears_the_optimum_of_a_linear_model(
     assert FAR <= 255 * handle.best_distance + 1 < 0.98 * first
 
 
-@pytest.mark.parametrize("name", [name for name in ATTACKS if name.startswith("targeted-")])
+@pytest.mark.parametrize("name", [name for name in WITHOUT_SURROGATES if name.startswith("targeted-")])
 def test_start_images_with_another_label_are_no_starts(load_main: LoadMain, name: str) -> None:
     image = clean_image((64, 64, 3))
     handle = handle_of(lambda queried: 2, image, target=1)
@@ -213,8 +218,7 @@ def test_the_boundary_filter_goes_on_in_the_subspace_that_the_model_looks_at(
     image = np.broadcast_to(clean_image((64, 64, channels)), (64, 64, 3))
     subspaces, starts = module.subspaces_of(image)
     looked_at = subspaces[number]
-    drawn = np.random.default_rng(2).standard_normal(len(looked_at.scale)) * looked_at.scale
-    normal = module.direction(looked_at, drawn)
+    normal = label_steps.unit(looked_at.image_of(np.random.default_rng(2).standard_normal(looked_at.count)))
     both_ways: Answer = lambda queried: int(abs(np.vdot(queried - clean, normal)) >= 50)  # noqa: E731
     clean = image.astype(np.float64)
     handle = handle_of(both_ways, image)
@@ -226,7 +230,7 @@ def test_the_boundary_filter_goes_on_in_the_subspace_that_the_model_looks_at(
 def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> None:
     """Mean and variance after one answer are those of the integral."""
     module = load_main("boundary-filter")
-    belief = module.Belief(np.ones(1, np.float32))
+    belief = module.Belief(1)
     belief.learn(np.array([0.8], np.float32), adversarial=True)
     normal, offset = np.meshgrid(np.linspace(-9, 9, 601), np.linspace(-9, 9, 601))
     likelihood = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2)))((0.8 * normal + offset) / module.NOISE)
@@ -237,3 +241,49 @@ def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> No
     covariance = np.diag(belief.prior) - belief.known.T @ belief.known
     assert covariance[0, 0] == pytest.approx((weight * normal**2).sum() - mean**2, rel=1e-3)
     assert covariance[0, 1] == pytest.approx((weight * normal * offset).sum() - mean * belief.mean[1], rel=1e-3)
+
+
+def test_a_search_along_a_curve_asks_little_about_a_short_step(load_main: LoadMain) -> None:
+    search, image, normal = load_main("boundary-filter").search, clean_image(), low_normal()
+    for share, most in ((0.05, 5), (0.9, 10)):
+        handle = handle_of(linear(image, normal, FAR * (1 - share)), image)
+        found = search(handle, lambda at: image + (1 - at) * FAR * normal)
+        assert np.vdot(found - image, normal) / FAR == pytest.approx(1 - share, abs=0.02)
+        assert 300 - handle.queries_left <= most
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_the_belief_learns_from_the_image_that_was_asked_about(load_main: LoadMain, number: int) -> None:
+    """Rounding changes a small probe, and products with the images of weights are of what is left of it."""
+    module = load_main("boundary-filter")
+    image = clean_image((64, 64, 3))
+    subspace = module.subspaces_of(image)[0][number]
+    weights = np.random.default_rng(2).standard_normal((2, subspace.count))
+    first, second = subspace.image_of(weights)
+    assert subspace.products_with(first) @ weights[1] == pytest.approx(np.vdot(first, second))
+    learned: list[Floats] = []
+
+    class Recorder:
+        def learn(self, products: Floats, adversarial: bool) -> None:
+            learned.append(products)
+
+    move, point = label_steps.unit(first), image + 0.3
+    module.ask(handle_of(lambda queried: 0, image), point, 60.0, move[np.newaxis], Recorder(), subspace)
+    np.testing.assert_allclose(learned[0], subspace.products_with((np.rint(point + 60 * move) - point) / 60))
+
+
+def test_an_evolutionary_step_ends_at_its_share_of_the_distance(load_main: LoadMain) -> None:
+    rng = np.random.default_rng(5)
+    image, point, drawn = rng.uniform(0, 255, (3, *SHAPE))
+    moved = load_main("evolutionary").step(image, point, drawn, 0.25)
+    assert label_steps.length(moved - image) == pytest.approx(0.75 * label_steps.length(point - image))
+
+
+def test_an_evolutionary_step_changes_the_middle_smoothly(load_main: LoadMain) -> None:
+    stretch = load_main("evolutionary").Stretch((64, 64, 3))
+    assert stretch.grid == (10, 10, 3)
+    stretched = stretch(np.ones(stretch.grid))
+    np.testing.assert_allclose(stretched[12:52, 12:52], 1)
+    assert stretched.sum() == pytest.approx(40 * 40 * 3)
+    ramp = stretch(np.broadcast_to(np.arange(10.0)[:, np.newaxis, np.newaxis], stretch.grid))[14:50, 30, 0]
+    np.testing.assert_allclose(np.diff(ramp), 1 / 4)

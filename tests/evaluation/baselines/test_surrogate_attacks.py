@@ -1,0 +1,190 @@
+"""The bundled attacks with surrogates: with a gradient that is right, and with surrogates that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from evaluation.baselines.shared import label_steps
+from evaluation.formats.query.catalogue import SHARED_PARTS, TINY_IMAGENET, find_baseline
+from gauntlet import BudgetExhausted, ModelHandle
+from gauntlet.handle import Clock
+
+Floats = NDArray[np.float64]
+LoadMain = Callable[[str], ModuleType]
+
+SHAPE = (8, 8, 3)
+FAR = 200.0
+"""Levels from the clean image to the boundary of the linear model."""
+
+ATTACKS = [
+    name
+    for name, parts in SHARED_PARTS.items()
+    if "surrogate_networks.py" in parts and find_baseline(name).data_set != TINY_IMAGENET
+]
+FIRST_ATTACKS = ["iterative-transfer", "single-step-transfer", "targeted-iterative-transfer"]
+"""They have nothing but the lines of their surrogates, and the last one those to images of the target class."""
+
+every_attack = pytest.mark.parametrize("name", ATTACKS)
+
+
+class Linear(nn.Module):
+    """Two logits of images (n, c, h, w) in 0..1, whose boundary is `far` levels from `image` along `normal`."""
+
+    def __init__(self, image: NDArray[np.uint8], normal: Floats, far: float) -> None:
+        super().__init__()
+        self.normal = torch.from_numpy(normal).permute(2, 0, 1).float()
+        self.offset = float(np.vdot(image, normal)) + far
+
+    def forward(self, images: Tensor) -> Tensor:
+        above = 0.05 * ((255 * images * self.normal).sum((1, 2, 3)) - self.offset)
+        return torch.stack([torch.zeros_like(above), above], 1)
+
+
+def clean_image(shape: tuple[int, int, int] = SHAPE) -> NDArray[np.uint8]:
+    return np.random.default_rng(1).integers(110, 146, shape, np.uint8)
+
+
+def low_normal(shape: tuple[int, int, int] = SHAPE) -> Floats:
+    return np.asarray(label_steps.LowFrequencies(shape, 4).draw(np.random.default_rng(2), 1)[0])
+
+
+def run(module: ModuleType, image: NDArray[np.uint8], name: str, answer: Callable[[Floats], int], budget: int) -> float:
+    """Run an attack on one sample, as the SDK does; return the distance in levels that it found."""
+    left = budget
+
+    def ask(images: list[bytes]) -> tuple[list[int], int]:
+        nonlocal left
+        left -= len(images)
+        return [answer(np.frombuffer(one, np.uint8).reshape(image.shape).astype(np.float64)) for one in images], left
+
+    target = 1 if name.startswith("targeted-") else None
+    handle = ModelHandle(
+        ask,
+        image=image,
+        label=0 if target is None else None,
+        target=target,
+        classes=10,
+        budget=budget,
+        clock=Clock(600.0),
+    )
+    try:
+        module.attack(handle, image.copy(), handle.label, target=target, rng=np.random.default_rng(0))
+    except BudgetExhausted:
+        assert left == 0
+    return 255 * handle.best_distance
+
+
+@pytest.fixture
+def give_surrogates(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType, list[nn.Module]], None]:
+    """Gives a program other networks."""
+
+    def give(module: ModuleType, networks: list[nn.Module]) -> None:
+        monkeypatch.setitem(module.surrogates_for.__globals__, "NETWORKS", networks)
+
+    return give
+
+
+@every_attack
+def test_the_gradient_of_a_surrogate_that_is_right_leads_to_the_optimum(
+    load_main: LoadMain, give_surrogates: Callable[[ModuleType, list[nn.Module]], None], name: str
+) -> None:
+    image, normal = clean_image(), low_normal()
+    module = load_main(name)
+    give_surrogates(module, [Linear(image, normal, FAR / 2)])  # its boundary is elsewhere, its normal is right
+    found = run(module, image, name, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 60)
+    assert FAR - 1 <= found <= 1.03 * FAR
+
+
+@every_attack
+def test_surrogates_are_left_out_where_an_image_has_two_channels(load_main: LoadMain, name: str) -> None:
+    image = clean_image((64, 64, 2))
+    found = run(load_main(name), image, name, lambda queried: int(np.abs(queried - image).mean() > 1), 40)
+    assert np.isfinite(found) == (not name.startswith("targeted-"))
+
+
+@pytest.mark.parametrize("name", [*ATTACKS, *FIRST_ATTACKS])
+def test_without_weights_it_says_so_and_ends(
+    name: str, load_main: LoadMain, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    baseline = find_baseline(name)
+    baseline.assemble(tmp_path)
+    for weights in tmp_path.glob("surrogate*.safetensors"):
+        weights.unlink()
+    monkeypatch.setattr(type(baseline), "repository", lambda self: tmp_path)
+    module, image = load_main(name), clean_image((64, 64, 3))
+    assert "no weights of" in capsys.readouterr().out
+    found = run(module, image, name, lambda queried: int(np.abs(queried - image).mean() > 1), 40)
+    has_other_lines = name in ATTACKS or name.startswith("targeted-")
+    assert np.isfinite(found) == has_other_lines
+
+
+def test_a_surrogate_that_is_wrong_on_the_image_is_made_right(
+    load_main: LoadMain, give_surrogates: Callable[[ModuleType, list[nn.Module]], None]
+) -> None:
+    image = clean_image()
+    module = load_main("adaptive-ensemble")
+    give_surrogates(module, [Linear(image, low_normal(), -50.0)])
+    (surrogate,) = module.surrogates_for(image, 0, None)
+    logits = surrogate(torch.from_numpy(image / 255).float().permute(2, 0, 1)[None])[0]
+    assert logits.argmax() == 0
+    assert module.surrogates_for(image, 2, None) == []  # it does not know the label
+
+
+def test_the_belief_follows_a_surrogate_that_is_right_and_leaves_another_alone(
+    load_main: LoadMain,
+    give_surrogates: Callable[[ModuleType, list[nn.Module]], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    image, normal = clean_image((32, 32, 3)), low_normal((32, 32, 3))
+    other = label_steps.unit(np.random.default_rng(7).standard_normal(normal.shape))
+    name, found = "guided-boundary-filter", {}
+    module = load_main(name)
+    monkeypatch.setattr(module, "perturbations", lambda image, label, target: [])
+    cases: dict[str, list[nn.Module]] = {
+        "none": [],
+        "right": [Linear(image, normal, FAR)],
+        "wrong": [Linear(image, other, FAR)],
+    }
+    for case, surrogates in cases.items():
+        give_surrogates(module, surrogates)
+        found[case] = run(module, image, name, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 150)
+    assert found["right"] < 1.1 * FAR < found["none"]
+    assert found["wrong"] == pytest.approx(found["none"], rel=0.2)
+
+
+def test_a_biased_step_ends_at_its_share_of_the_distance(load_main: LoadMain) -> None:
+    module = load_main("biased-boundary")
+    rng = np.random.default_rng(5)
+    image, point, drawn = rng.uniform(0, 255, (3, *SHAPE))
+    distance, source = label_steps.length(point - image), label_steps.unit(image - point)
+    moved = module.step(image, point, module.across(drawn, source), 0.3, 0.1)
+    assert label_steps.length(moved - image) == pytest.approx(0.9 * distance)
+    turned = np.arccos(np.vdot(label_steps.unit(moved - image), -source))
+    assert np.tan(turned) == pytest.approx(0.3)
+
+
+def test_perlin_noise_is_zero_at_the_corners_of_its_lattice(load_main: LoadMain) -> None:
+    noise = load_main("biased-boundary").perlin_noise((20, 20, 3), np.random.default_rng(0))
+    assert np.abs(noise[::4, ::4]).max() < 1e-12
+    assert (np.abs(noise[2::4, 2::4]) > 0.1).mean() > 0.3
+
+
+def test_late_candidates_take_changes_back(load_main: LoadMain) -> None:
+    module = load_main("biased-boundary")
+    rng = np.random.default_rng(5)
+    image, point = rng.uniform(0, 255, (2, 20, 20, 3))
+    jittered = module.candidate(image, point, module.JITTER_AT, None, rng)
+    changed = (jittered != point).any(2)
+    assert changed[0, 1:5].all()
+    assert not changed[1:5, 1:5].any()
+    single = module.candidate(image, point, module.PIXELS_FROM, None, rng)
+    ((place,),) = (np.nonzero((single != point).ravel())[0][np.newaxis],)
+    assert np.abs(point - image).ravel()[place] == np.abs(point - image).max()
