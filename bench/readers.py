@@ -56,6 +56,7 @@ def measure() -> Section:
 def _web_server(folder: Path) -> Iterator[int]:
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "--config", "python:config.web_server", "--bind", f"127.0.0.1:{port}"]
+    command += sized([], smallest=["--workers", "1"])
     with (folder / "web.log").open("wb") as log:
         server = subprocess.Popen(
             command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "platform")}, stdout=log, stderr=log
