@@ -97,8 +97,8 @@ bench: setup .venv-bench/.set-up ## measure the speeds of docs/performance.md (A
 .venv-bench/.set-up: bench/requirements.txt | setup
 	@echo "bench: making .venv-bench for the Flask hop and torchattacks"
 	@$(BIN)/python -m venv --clear --without-pip .venv-bench
-	@$(BIN)/python -m pip --python .venv-bench install --disable-pip-version-check --quiet --requirement bench/requirements.txt
-	@$(BIN)/python -m pip --python .venv-bench install --disable-pip-version-check --quiet --no-deps --target .venv-bench/torchattacks torchattacks==3.5.1
+	@$(BIN)/python -m pip --python .venv-bench install --disable-pip-version-check --no-compile --quiet --requirement bench/requirements.txt
+	@$(BIN)/python -m pip --python .venv-bench install --disable-pip-version-check --no-compile --quiet --no-deps --target .venv-bench/torchattacks torchattacks==3.5.1
 	@touch $@
 
 compatibility: setup ## play the submissions of 2017 and 2018 in DIR=... and print the table (needs GAUNTLET_LEGACY_ENVIRONMENT)

@@ -115,7 +115,7 @@ class _Site:
         site = SiteSupervisor(port=free_port(), processes=1, logs=self._state / "logs")
         self._url = site.url
         try:
-            site.start()
+            sized(site.start, smallest=site.start_web)()  # the smallest size builds nothing
             yield
         finally:
             site.stop()

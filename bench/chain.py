@@ -41,9 +41,9 @@ class Setting:
 
 SINGLE = Setting(1, True)
 TEN, MOST = Setting(10, True), Setting(64, True)
-SETTINGS = (SINGLE, TEN, MOST, Setting(1, False))
+SETTINGS = (SINGLE, *sized((TEN, MOST), smallest=()), Setting(1, False))
 
-TARGETS = ((SINGLE, 2.0, 2.0), (TEN, 2.0, 3.0), (MOST, 2.0, 3.0))
+TARGETS = ((SINGLE, 2.0, 2.0), *sized(((TEN, 2.0, 3.0), (MOST, 2.0, 3.0)), smallest=()))
 """The largest ratios to the floor: with raw frames, and with the SDK in lock-step."""
 
 Medians = dict[tuple[str, Setting], list[float]]

@@ -279,8 +279,8 @@ def in_fresh_process(
     function: Callable[..., Result], *arguments: Any, variables: Mapping[str, str] | None = None
 ) -> Result:
     """Return `function(*arguments)`, computed by a new process with these variables in its environment."""
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, spawn, initializer=_set_variables, initargs=(variables or {},)) as process:
+    fork = multiprocessing.get_context("fork")  # of a process that has imported torch and computed nothing
+    with ProcessPoolExecutor(1, fork, initializer=_set_variables, initargs=(variables or {},)) as process:
         return process.submit(function, *arguments).result()
 
 

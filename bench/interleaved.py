@@ -8,6 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from bench.sizes import sized
+
+WARM_UP = sized(1, smallest=0)
+
 Seen = TypeVar("Seen")
 
 
@@ -29,7 +33,7 @@ class Spread:
 
 
 def take_turns(
-    title: str, contenders: Mapping[str, Callable[[], Seen]], rounds: int, *, warm_up: int = 1
+    title: str, contenders: Mapping[str, Callable[[], Seen]], rounds: int, *, warm_up: int = WARM_UP
 ) -> dict[str, list[Seen]]:
     """Run every contender once per round, in alternating order; return the results by contender, round by round.
 

@@ -30,7 +30,7 @@ ROUNDS = sized(50, smallest=1)
 FRAMES = sized(1, smallest=1)
 FORWARDS = sized(20, smallest=1)
 TOGETHER = sized(10, smallest=1)
-SHARES = sized((0.80, 0.90, 1.10, 1.25), smallest=(0.80, 1.25))
+SHARES = sized((0.80, 0.90, 1.10, 1.25), smallest=(0.80,))
 """The work of an image on the reference machine, by the limit."""
 
 PRODUCTS_OF_REFERENCE = 8

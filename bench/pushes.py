@@ -38,7 +38,7 @@ def measure() -> Section:
         create_site(COMPETITION)
         site = SiteSupervisor(port=free_port(), processes=os.cpu_count() or 1, logs=state / "logs")
         try:
-            site.start()
+            sized(site.start, smallest=site.start_web)()
             seconds = _pushes(_addresses(site.url))
         finally:
             site.stop()

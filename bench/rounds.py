@@ -28,7 +28,7 @@ from evaluation.domain.players import TrackName
 from evaluation.formats.query.tournament.round_state import RoundFacts, advance
 
 TURNS = sized(15, smallest=1)
-PAGE_TURNS = sized(60, smallest=2)
+PAGE_TURNS, PAGE_WARM_UP = sized((60, 3), smallest=(2, 0))
 LAST = "the last, which scores"
 PAGE, SMALL = "the round, 100 models and 100 untargeted attacks", "the same site's rules"
 
@@ -144,7 +144,7 @@ def _page(site: Any) -> list[str]:
     }
     get = partial(site.get, client)
     contenders = {name: partial(_seconds, partial(get, address)) for name, address in addresses.items()}
-    seen = take_turns("round page", contenders, PAGE_TURNS, warm_up=3)
+    seen = take_turns("round page", contenders, PAGE_TURNS, warm_up=PAGE_WARM_UP)
     queries = {name: _queries(partial(get, address)) for name, address in addresses.items()}
     rows = [
         [

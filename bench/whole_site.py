@@ -25,7 +25,11 @@ from bench.sizes import sized
 from bench.tables import make_tables
 
 SAMPLES, PIECE, QUERIES = sized(60, smallest=20), 10, sized(100, smallest=5)
-NETWORK, QUICK, ATTACK = "plain-resnet", "numpy-classifier", "boundary"
+NETWORK, ANSWER, ATTACK = sized(
+    ("plain-resnet", "predict_labels(NETWORK, images)", "boundary"),
+    smallest=("numpy-classifier", "scores(images).argmax(axis=1)", "gaussian-noise"),
+)
+QUICK = "numpy-classifier"
 WORKERS = sized((1, 2, 4), smallest=(1,))
 LARGE = sized(30, smallest=2)
 """So many times the small network take as long as one ResNet-18."""
@@ -113,7 +117,10 @@ def _measure(site: Any) -> Section:
     workers = [Worker(number) for number in range(max(WORKERS))]
     try:
         # 1. a match in a new process, and the same match once more, beside the bare network
-        small, large = site.bundled_player(competition, NETWORK), site.repeated_player(competition, NETWORK, LARGE)
+        small, large = (
+            site.bundled_player(competition, NETWORK),
+            site.repeated_player(competition, NETWORK, ANSWER, LARGE),
+        )
         rows: list[list[str]] = []
         starts: list[list[Any]] = []
         networks = [(1, small, f"`{NETWORK}`"), (LARGE, large, f"`{NETWORK}` {LARGE} times")]

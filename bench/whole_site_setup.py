@@ -52,13 +52,12 @@ def begin(samples: int, piece_samples: int, queries: int) -> Competition:
     )
 
 
-def repeated_player(competition: Competition, name: str, times: int) -> Player:
-    """Submit a copy of the bundled model `name` that computes each answer so many times; return its player."""
+def repeated_player(competition: Competition, name: str, answer: str, times: int) -> Player:
+    """Submit a copy of the bundled model `name` that computes its `answer` so many times; return its player."""
     captain, now = User.objects.create_user("bench"), clock.now()
     entry = enter(team=create_team(slug="bench", name="Bench", captain=captain), competition=competition)
     repository = repository_of(entry=entry, track=Track.objects.get(competition=competition, name="model"))
-    answer = "return predict_labels(NETWORK, images)"
-    repeated = Change("main.py", answer, f"return [predict_labels(NETWORK, images) for _ in range({times})][0]")
+    repeated = Change("main.py", f"return {answer}", f"return [{answer} for _ in range({times})][0]")
     push_copy(name, str(repository.path), author="bench", changes=(repeated,))
     with GitReader(repository.path) as reader:
         commit = reader.resolve(f"refs/tags/{TAG}") or ""

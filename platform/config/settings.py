@@ -15,6 +15,7 @@ import drf_spectacular_sidecar
 from celery.schedules import crontab
 from csp.constants import NONCE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from whitenoise.compress import Compressor
 
 from config.admin_theme import unfold
 from config.environment import Environment
@@ -148,6 +149,9 @@ STATICFILES_DIRS = [
     ("css", ROOT / "evaluation" / "charts" / "static"),
     ("swagger-ui", Path(drf_spectacular_sidecar.__file__).parent / "static/drf_spectacular_sidecar/swagger-ui-dist"),
 ]
+# pages name files by their digests alone, and no page reads a source map
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 OBJECTS = env.bucket("GAUNTLET_OBJECTS")
 """The bucket of the object store; None where it is a folder, which hosts that share work share."""
 _folder = {"BACKEND": "core.object_store.ObjectFolder", "OPTIONS": {"location": STATE / "objects"}}

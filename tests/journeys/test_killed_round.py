@@ -59,9 +59,10 @@ Wait = Callable[..., None]
 
 
 class Programs:
-    """Web server, builder, player and beat of a site.
+    """Builder and beat of a site, and its player or its web server.
 
-    `objects` is the server of the object store, and `players` are what plays, if it is not all one host.
+    `objects` is the server of the object store, and `players` are what plays, if it is not all one host: they need the
+    web server, and only the sites that fail are asked for pages.
     """
 
     def __init__(
@@ -79,12 +80,13 @@ class Programs:
         self._objects = objects
         self._players = players
         self._commands = {
-            "web": [*WEB, "--bind", f"{LOOPBACK}:{site.port}", "--no-control-socket"],
             "beat": BEAT,
             "builder": [*CELERY, "--queues", "default,build", "--concurrency", "1", "--hostname", "b@%h"],
         }
         if players is None:
             self._commands["worker"] = [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"]
+        else:
+            self._commands["web"] = [*WEB, "--bind", f"{LOOPBACK}:{site.port}", "--no-control-socket"]
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         for name in self._commands:
             self.start(name)

@@ -2,70 +2,82 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from django.apps import apps
 from django.db import connection
 
-Migrate = Callable[..., "subprocess.CompletedProcess[str]"]
+MIGRATE = """
+import io, json, sys
+import django
+django.setup()
+from django.core.management import call_command
+from django.db import connection
+for statement, arguments in json.load(sys.stdin):
+    if statement:
+        connection.cursor().execute(statement)
+    printed = io.StringIO()
+    try:
+        call_command("migrate", *arguments, stdout=printed)
+    except (Exception, SystemExit) as error:
+        printed.write(f"ended with {error!r}")
+    print(json.dumps([printed.getvalue(), connection.introspection.table_names()]))
+"""
+"""`manage.py migrate` with arguments after a statement, as often as stdin says."""
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> Path:
-    """The state folder of a new site, with its database."""
-    return tmp_path
+class Migrated(NamedTuple):
+    """What the command printed, and the tables after it."""
+
+    printed: str
+    tables: list[str]
 
 
-@pytest.fixture
-def migrate(root: Path, state: Path) -> Migrate:
-    """`manage.py migrate` on that site."""
-    environment = os.environ | {"GAUNTLET_STATE": str(state), "DATABASE_URL": "", "GAUNTLET_BROKER": ""}
+@pytest.mark.slow(4)
+def test_a_new_database_gets_all_tables_at_once_or_none(root: Path, tmp_path: Path) -> None:
+    """All of it in one process, whose start takes longer than the rest."""
+    acts = [
+        ("", ["--plan"]),
+        ("CREATE VIEW workers_host AS SELECT 1", []),
+        ("DROP VIEW workers_host", []),
+        ("", ["--check"]),
+    ]
+    site = {"GAUNTLET_STATE": str(tmp_path), "DATABASE_URL": "", "GAUNTLET_BROKER": ""}
+    site |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", MIGRATE], cwd=root, env=os.environ | site, input=json.dumps(acts),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    planned, failed, made, checked = (Migrated(*json.loads(line)) for line in done.stdout.splitlines())
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "manage.py", "migrate", *arguments]
-        return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    # 1. a plan and a failure make nothing
+    assert "competitions.0001_initial" in planned.printed
+    assert planned.tables == []
+    assert "workers_host" in failed.printed
+    assert failed.tables == []
 
-    return run
+    # 2. all tables, and what follows every migration
+    assert "Made the tables of a new database" in made.printed
+    assert "No migrations to apply" in made.printed
+    assert "not yet reflected in a migration" not in made.printed
+    models = [model for model in apps.get_models(include_auto_created=True) if model._meta.can_migrate(connection)]
+    assert set(made.tables) == {model._meta.db_table for model in models} | {"django_migrations"}
+    assert "competitions_competition_update_recorded" in query(tmp_path, "SELECT name FROM sqlite_master")
+    assert "add_competition" in query(tmp_path, "SELECT codename FROM auth_permission")
+
+    # 3. no migration is left
+    assert "ended with" not in checked.printed
 
 
 def query(state: Path, statement: str) -> list[str]:
     """Return the first column of the answer."""
     with closing(sqlite3.connect(state / "site.sqlite3")) as database:
         return [row[0] for row in database.execute(statement)]
-
-
-def tables(state: Path) -> set[str]:
-    return set(query(state, "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'sqlite_sequence'"))
-
-
-def test_a_new_database_gets_all_tables_and_no_migration_is_left(state: Path, migrate: Migrate) -> None:
-    printed = migrate().stdout
-    assert "Made the tables of a new database" in printed
-    assert "No migrations to apply" in printed
-    assert "not yet reflected in a migration" not in printed
-    models = [model for model in apps.get_models(include_auto_created=True) if model._meta.can_migrate(connection)]
-    assert tables(state) == {model._meta.db_table for model in models} | {"django_migrations"}
-    # and what follows every migration
-    assert "competitions_competition_update_recorded" in query(state, "SELECT name FROM sqlite_master")
-    assert "add_competition" in query(state, "SELECT codename FROM auth_permission")
-    again = migrate("--check")
-    assert again.returncode == 0, again.stderr
-
-
-def test_a_failure_leaves_the_database_new(state: Path, migrate: Migrate) -> None:
-    query(state, "CREATE VIEW workers_host AS SELECT 1")
-    failed = migrate()
-    assert "workers_host" in failed.stderr
-    assert tables(state) == set()
-
-
-def test_a_plan_makes_nothing(state: Path, migrate: Migrate) -> None:
-    assert "competitions.0001_initial" in migrate("--plan").stdout
-    assert tables(state) == set()
