@@ -17,7 +17,7 @@ from bench.large_bundle import FIELDS
 from bench.report import Section, table
 from bench.tampered_bundles import SEED
 from evaluation.bundle.body_in_parts import read_manifest
-from evaluation.bundle.signing_keys import public_key
+from evaluation.bundle.key_succession import public_key
 
 ROOT = Path(__file__).parent.parent
 

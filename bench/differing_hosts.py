@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bench.report import table
-from workers.differing_hosts import ComparedPair, judge
+from workers.differing_host_statistics import ComparedPair, judge
 
 NOISE = 0.05
 MODELS = 20

@@ -8,8 +8,8 @@ from hashlib import sha256
 
 import numpy as np
 
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import commitment_of
-from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.writer import (

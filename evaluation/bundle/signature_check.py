@@ -13,6 +13,7 @@ from evaluation.bundle import rfc8785
 from evaluation.bundle.body_in_parts import PartsBody, is_manifest
 from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINE_BYTES, Canonical, canonical, decode_line, split
 from evaluation.bundle.checked_fields import Fields, quoted
+from evaluation.bundle.key_succession import MOST_SUCCESSIONS, Succession, is_chain, is_key, key_id, signs
 from evaluation.bundle.signing import (
     SIGNATURE,
     begins_with_signature,
@@ -20,7 +21,6 @@ from evaluation.bundle.signing import (
     message_of_lines,
     message_of_parts,
 )
-from evaluation.bundle.signing_keys import MOST_SUCCESSIONS, Succession, is_chain, is_key, key_id, signs
 from evaluation.domain.errors import BundleRefusal, Refusal
 
 _SIGNATURE = {"key", "key_id", "chain", "signature"}

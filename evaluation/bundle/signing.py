@@ -9,7 +9,7 @@ SHA-256, in hexadecimal, of each line before it, its line feed included, in orde
 `gauntlet-bundle-2`, a line feed, and the canonical form of that list alone, without a line feed.
 
 `key` and `signature` are in hexadecimal. `chain` holds the statements by which earlier keys led to `key`
-(`evaluation.bundle.signing_keys`), the oldest first.
+(`evaluation.bundle.key_succession`), the oldest first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nacl.signing import SigningKey
 
 from evaluation.bundle import body_in_parts, rfc8785
 from evaluation.bundle.canonical_json import FORM, MOST_LINE_BYTES, canonical, encode, split
-from evaluation.bundle.signing_keys import Succession, as_line, key_id, public_key
+from evaluation.bundle.key_succession import Succession, as_line, key_id, public_key
 
 SIGNATURE = "signature"
 """The kind of the line that signs."""

@@ -17,7 +17,7 @@ from evaluation.domain.errors import Refusal
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.results import MatchResult, Outcome
-from evaluation.formats.query.runner.match_files import median_distance
+from evaluation.formats.query.runner.match_result_files import median_distance
 from evaluation.formats.query.runner.play_match import Played, play
 from evaluation.formats.query.runner.smoke_test_checks import describe_failure
 from evaluation.formats.query.submissions_2018.builders import any_year_builder

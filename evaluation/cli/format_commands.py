@@ -16,8 +16,8 @@ from evaluation.formats.transfer.format import Transfer
 
 if TYPE_CHECKING:
     from evaluation.bundle.signature_check import Report
+    from evaluation.cli.format_replay_interface import ReplayableRound
     from evaluation.cli.released_round import ReleasedRound
-    from evaluation.cli.replayable_round import ReplayableRound
 
 
 def _no_options(command: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from evaluation.domain.errors import ManifestRefusal, Refusal
 from evaluation.domain.players import QueryPlayer, Side, TrackName
 from evaluation.formats.query.catalogue import is_bundled
 from evaluation.formats.query.results import MatchResult, Outcome
-from evaluation.formats.query.runner.match_files import as_dict, median_distance, write_result
+from evaluation.formats.query.runner.match_result_files import as_dict, median_distance, write_result
 from evaluation.formats.query.runner.play_match import play
 from evaluation.formats.query.runner.smoke_test_checks import describe_failure
 from evaluation.formats.query.runner.tournament import Pairing, pairings, play_all

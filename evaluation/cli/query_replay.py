@@ -19,10 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.bundle.released_zip_reader import BROKEN, read_file
-from evaluation.cli.options import open_sandbox
-from evaluation.cli.output import progress_bar, say
-from evaluation.cli.released_round import PERTURBED, ReleasedRound, open_images
-from evaluation.cli.replayable_round import (
+from evaluation.cli.format_replay_interface import (
     ReleasedMatch,
     ReleasedPlayer,
     ReplayableRound,
@@ -30,6 +27,9 @@ from evaluation.cli.replayable_round import (
     ReplayedRow,
     build_released,
 )
+from evaluation.cli.options import open_sandbox
+from evaluation.cli.output import progress_bar, say
+from evaluation.cli.released_round import PERTURBED, ReleasedRound, open_images
 from evaluation.datasets.released_samples import SPLIT, released
 from evaluation.domain.errors import Refusal, ReplayRefusal
 from evaluation.domain.images import ImageShape

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from evaluation.cli.public_key_option import given_key
+from evaluation.cli.public_key_value import given_key
 from evaluation.domain.errors import Refusal, ReplayRefusal
 
 BUNDLE, IMAGES, KEY = "bundle.gauntlet", "images.zip", "signing-key.txt"

@@ -8,10 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from evaluation.cli.options import submission
-from evaluation.cli.output import print_error, print_json, print_table, say
-from evaluation.cli.released_round import ReleasedRound
-from evaluation.cli.replayable_round import (
+from evaluation.cli.format_replay_interface import (
     ReleasedMatch,
     ReplayableRound,
     Replayed,
@@ -19,6 +16,9 @@ from evaluation.cli.replayable_round import (
     Value,
     repository_of,
 )
+from evaluation.cli.options import submission
+from evaluation.cli.output import print_error, print_json, print_table, say
+from evaluation.cli.released_round import ReleasedRound
 from evaluation.domain.errors import ReplayRefusal
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from evaluation.cli import site_logs
+from evaluation.cli import submission_log
 from evaluation.cli.options import positive
 from evaluation.cli.output import as_it_is, print_facts, print_json, print_table, say
 from evaluation.cli.site_client import SiteChallenge, SiteClient
@@ -80,8 +80,8 @@ def _followed(client: SiteClient, made: SiteChallenge) -> SiteChallenge:
             say(f"challenge {shown.number} is {state}")
         if state not in _GOES_ON:
             return shown
-        time.sleep(site_logs.EVERY)
-        shown = site_logs.patiently(lambda: client.challenge(made.submission, made.number))
+        time.sleep(submission_log.EVERY)
+        shown = submission_log.patiently(lambda: client.challenge(made.submission, made.number))
 
 
 def _print(client: SiteClient, shown: SiteChallenge) -> None:

@@ -20,9 +20,9 @@ from typing import IO, Any, Literal
 from urllib.parse import quote
 
 from evaluation import __version__
-from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.cli.output import as_it_is, print_error, print_json, print_table, progress_bar, say, working
-from evaluation.cli.public_key_option import given_key
+from evaluation.cli.public_key_value import given_key
 from evaluation.cli.released_round import (
     BUNDLE,
     IMAGES,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from evaluation.cli import site_logs
+from evaluation.cli import submission_log
 from evaluation.cli.options import positive
 from evaluation.cli.output import print_facts, print_json, say
 from evaluation.cli.site_client import SiteClient, SiteProof
@@ -69,7 +69,7 @@ def _followed(client: SiteClient, proofs: str, made: SiteProof) -> SiteProof:
     """Return a proof once it is verified, or is not verified for a reason."""
     say(f"Proof {made.number} waits for its verification.")
     while True:
-        shown = site_logs.patiently(lambda: client.proof(proofs, made.number))
+        shown = submission_log.patiently(lambda: client.proof(proofs, made.number))
         if shown.outcome or shown.state == "failed":
             return shown
-        time.sleep(site_logs.EVERY)
+        time.sleep(submission_log.EVERY)

@@ -9,9 +9,9 @@ from typing import Any
 from evaluation.cli.output import print_json, say
 from evaluation.cli.site_client import SiteRefusal
 from evaluation.cli.site_login import add_json, add_site, site_client
-from evaluation.cli.site_logs import followed, patiently
 from evaluation.cli.site_repository import SiteRemote, TeamWorkingCopy, add_target, target
 from evaluation.cli.site_team_commands import print_submission
+from evaluation.cli.submission_log import followed, patiently
 from evaluation.domain.submission_tags import next_tag
 
 

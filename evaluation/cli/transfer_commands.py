@@ -27,9 +27,9 @@ from evaluation.formats.registry import require_format
 from evaluation.formats.transfer.format import Transfer
 from evaluation.formats.transfer.results import AttackBatch, DefenceBatch
 from evaluation.formats.transfer.rules import Opponents, TransferRules
-from evaluation.formats.transfer.runner.match_files import as_dict, write_files
 from evaluation.formats.transfer.runner.match_problems import any_failed, problems
 from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.match_result_files import as_dict, write_files
 from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.resource_limits import resources

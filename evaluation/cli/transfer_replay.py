@@ -9,10 +9,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from evaluation.cli.options import open_sandbox
-from evaluation.cli.output import progress_bar, say
-from evaluation.cli.released_round import ReleasedRound, open_images
-from evaluation.cli.replayable_round import (
+from evaluation.cli.format_replay_interface import (
     ReleasedMatch,
     ReleasedPlayer,
     ReplayableRound,
@@ -20,6 +17,9 @@ from evaluation.cli.replayable_round import (
     ReplayedRow,
     build_released,
 )
+from evaluation.cli.options import open_sandbox
+from evaluation.cli.output import progress_bar, say
+from evaluation.cli.released_round import ReleasedRound, open_images
 from evaluation.datasets.released_samples import SPLIT, released
 from evaluation.domain.errors import ReplayRefusal
 from evaluation.formats.transfer.bundle.verify import read_signed

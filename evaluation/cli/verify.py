@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from evaluation.bundle.objections_check import is_objections, verify_objections
+from evaluation.bundle.objections_file_check import is_objections, verify_objections
 from evaluation.cli.format_commands import verifier_of
 from evaluation.cli.output import print_error, print_json, printable, working
-from evaluation.cli.public_key_option import given_key
+from evaluation.cli.public_key_value import given_key
 from evaluation.domain.errors import Refusal
 from evaluation.formats.registry import format_of_bundle
 

@@ -15,7 +15,7 @@ from repositories.http.views import GitView, HostGitView, PublicGitView
 from rounds.release.released_parts import released_tags
 from submissions.push_gate import submission_gate
 from workers.host_credentials import number_of_host
-from workers.host_views import join_site, site_identity
+from workers.host_join_views import join_site, site_identity
 
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))
 

@@ -19,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from core import clock, event_log
-from core.database_failures import persist
+from core.database_retry import persist
 from core.errors import HostFault, Refusal
 from core.extension_point import ExtensionPoint
 from core.models import SiteIdentity

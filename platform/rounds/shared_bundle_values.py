@@ -8,8 +8,8 @@ from typing import IO
 
 from competitions.origin import signed_team_slug
 from core.errors import Fault
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of, encode
-from evaluation.bundle.player_submissions import BundleSubmission
 from rounds.models import Round, RoundEntry
 from submissions.models import HIDDEN_TITLE
 

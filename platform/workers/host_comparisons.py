@@ -15,7 +15,7 @@ from accounts.models import User
 from competitions.models import Entry
 from core import clock, event_log
 from core.errors import Refusal
-from workers.differing_hosts import ALPHA, ComparedPair, HostVerdict, judge
+from workers.differing_host_statistics import ALPHA, ComparedPair, HostVerdict, judge
 from workers.models import Host, HostComparison, Worker
 from workers.worker_name import host_of
 

@@ -96,7 +96,7 @@ class Host(models.Model):
 class HostComparison(models.Model):
     """The results of one match, or of one repeated run, that one host gave and another one repeated.
 
-    See `workers.differing_hosts`.
+    See `workers.differing_host_statistics`.
     """
 
     at = models.DateTimeField()

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Min, QuerySet
 
 from core import clock
-from core.database_failures import persist
+from core.database_retry import persist
 from workers.lease import Heartbeat, LostClaimError
 from workers.models import Worker
 from workers.sandboxes import Sandbox, StoppableSandbox, stoppable_sandbox

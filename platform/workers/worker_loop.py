@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from core import clock, platform_error_report, submission_traces, worker_notifications
-from core.database_failures import FAILURES, persist
+from core.database_retry import FAILURES, persist
 from core.log_formatters import log_ids
 from evaluation.domain.errors import StoppedError
 from workers import host_health, lease, queue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from competitions.formats import RepeatedWork
 from competitions.models import Competition
 from evaluation.formats.curves.rules import CurvesRules
-from formats.curves.measured_speed import measured_benchmarks, most_queries
+from formats.curves.measured_time_and_disk import measured_benchmarks, most_queries
 from formats.curves.models import Benchmark
 from formats.curves.requests_and_scores import measure_of
 from submissions.selectors import ready_submissions

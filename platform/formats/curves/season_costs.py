@@ -9,7 +9,7 @@ from competitions.sample_set_selectors import sample_set_for
 from competitions.season_costs import NOBODY, CostLine, ExpectedSeason, Quantity, SeasonCosts
 from competitions.selectors import rules_in_force
 from evaluation.formats.curves.rules import CurvesRules
-from formats.curves.measured_speed import measured_benchmarks, most_queries, stored_bytes_per_image
+from formats.curves.measured_time_and_disk import measured_benchmarks, most_queries, stored_bytes_per_image
 from formats.curves.models import Benchmark
 from formats.curves.tracks import MODEL
 from rounds.season_costs import (

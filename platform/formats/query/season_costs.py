@@ -19,7 +19,7 @@ from competitions.season_costs import (
 from competitions.selectors import rules_in_force
 from evaluation.formats.query.rules import QueryRules
 from formats.query.matches.match_session import AUDITED_IMAGES
-from formats.query.matches.measured_speed import MeasuredSpeed, measured_speed, stored_bytes_per_sample
+from formats.query.matches.measured_time_and_disk import MeasuredSpeed, measured_speed, stored_bytes_per_sample
 from formats.query.matches.models import Piece
 from formats.query.rounds.round_as_engine_values import StageCeiling, parts_of, planned_ends
 from formats.query.tracks import MODEL, TARGETED, TRACKS, UNTARGETED

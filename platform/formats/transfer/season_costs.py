@@ -11,7 +11,7 @@ from competitions.season_costs import NOBODY, CostLine, ExpectedSeason, Quantity
 from competitions.selectors import rules_in_force
 from evaluation.formats.transfer.rules import TransferRules
 from formats.transfer.tournaments.engine_runs import repeats_due
-from formats.transfer.tournaments.measured_speed import MeasuredRuns, measured_runs, stored_bytes_per_image
+from formats.transfer.tournaments.measured_time_and_disk import MeasuredRuns, measured_runs, stored_bytes_per_image
 from formats.transfer.tournaments.models import AttackRun, DefenceRun
 from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE
 from rounds.season_costs import (

@@ -14,7 +14,7 @@ from competitions.models import FreezeWindow
 from competitions.permissions import require
 from competitions.validation_set_renewal import Renewal, draw_validation_set, keep_validation_set
 from core import clock, event_log, platform_error_report
-from core.database_failures import FAILURES
+from core.database_retry import FAILURES
 from core.errors import HostFault, Refusal, RefusedInState
 from core.roles import Right
 from rounds.formats import format_of

@@ -11,7 +11,7 @@ from typing import IO
 from competitions.sample_archive import add, add_samples
 from competitions.sample_store import sample_hashes
 from core import object_store
-from evaluation.bundle.released_image_check import COMMITMENT
+from evaluation.bundle.released_sample_check import COMMITMENT
 from rounds.models import Round
 from rounds.release.signing_keys import signed
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from django.conf import settings
 
 from core.errors import Fault
+from evaluation.bundle.key_succession import MOST_SUCCESSIONS, Succession, key_id, public_key, succeed
 from evaluation.bundle.signing import sign_file
-from evaluation.bundle.signing_keys import MOST_SUCCESSIONS, Succession, key_id, public_key, succeed
 
 __all__ = [
     "MOST_SUCCESSIONS",

@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
-from evaluation.cli import main, site_client, site_logs
+from evaluation.cli import main, site_client, submission_log
 from evaluation.cli.site_client import SiteClient
 from tests.platform.api.openapi import document
 
@@ -102,7 +102,7 @@ def site(
     for name, value in {"GAUNTLET_SITE": "https://arena.example", "GAUNTLET_TOKEN": "x"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(site_logs, "EVERY", 0)
+    monkeypatch.setattr(submission_log, "EVERY", 0)
     documented = DocumentedSite(document(client), empty=request.param)
     monkeypatch.setattr(SiteClient, "_sent", lambda self, *asked: documented.answer(*asked))
     found: dict[str, str] = {}

@@ -22,7 +22,7 @@ from accounts.models import AccessToken, DeviceLogin, Membership, User
 from accounts.services import issue_token
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from core import worker_notifications
-from evaluation.cli import main, site_device_login, site_logs, site_version_check
+from evaluation.cli import main, site_device_login, site_version_check, submission_log
 from evaluation.cli.site_client import SiteClient
 from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import Evaluation, Pool, Standing, SubmissionChoice
@@ -43,7 +43,7 @@ def _signed_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("GAUNTLET_SITE", "GAUNTLET_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(site_logs, "EVERY", 0.01)
+    monkeypatch.setattr(submission_log, "EVERY", 0.01)
     monkeypatch.setattr(site_version_check, "_noted", set())
     monkeypatch.setattr(worker_notifications, "notify", lambda task, **keys: None)
 
@@ -466,7 +466,7 @@ def test_each_attempt_has_a_log_from_its_first_line(
         second = Build.objects.create(submission=scored, attempt=2, worker="v", started_at=at, finished_at=at)
         LogChunk.objects.create(build=second, stage="build", first_line=1, lines=2, text="uno\ndue", at=at)
 
-    monkeypatch.setattr("evaluation.cli.site_logs.time.sleep", lost)
+    monkeypatch.setattr("evaluation.cli.submission_log.time.sleep", lost)
     assert gauntlet("logs", "-f", scored.pk)[1] == "one\ntwo\nuno\ndue\n"
 
 

@@ -10,7 +10,7 @@ import pytest
 from celery import current_app
 from pytest_django import Settings
 
-from core import database_failures
+from core import database_retry
 from tests.platform.conftest import FakeClock
 from tests.platform.faults.external_calls import ExternalCalls, watch
 from tests.platform.faults.made_up_players import Players
@@ -37,7 +37,7 @@ def season(
     objects = settings.STORAGES["objects"] | {"OPTIONS": {"location": folder / "objects"}}
     settings.STORAGES = settings.STORAGES | {"objects": objects}
     current_app.loader.import_default_modules()  # as a worker does when it starts
-    monkeypatch.setattr(database_failures, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(database_retry, "PAUSES", (0.0, 0.0))
     monkeypatch.setattr(tasks, "NOTIFY_AGAIN_SECONDS", 0.0)  # by the host's own clock
     monkeypatch.setattr(lease.Heartbeat, "_run", lambda self: None)  # its calls would have other numbers in each run
     # what is drawn is equal in every run

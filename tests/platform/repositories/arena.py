@@ -17,7 +17,7 @@ from repositories.http.views import GitView, HostGitView, PublicGitView
 from repositories.ref_rules import RefUpdate
 from rounds.release.released_parts import released_tags
 from workers.host_credentials import number_of_host
-from workers.host_views import site_identity
+from workers.host_join_views import site_identity
 
 
 def branch_name_gate(push: Push, reader: GitReader) -> AcceptedPush:

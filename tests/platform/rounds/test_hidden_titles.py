@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from accounts.models import Membership, User
 from core import object_store
-from evaluation.bundle.objections_check import verify_objections
+from evaluation.bundle.objections_file_check import verify_objections
 from evaluation.formats.query.bundle.verify import verify
 from rounds.models import Release, Round
 from rounds.objections.closing import answer

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from evaluation.bundle.binary_columns import HASH, hash_texts, require_none
+from evaluation.bundle.bundle_submission import BundleSubmission, read_submission
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of
 from evaluation.bundle.checked_fields import MOST_DISTANCE, MOST_WHOLE, Fields
 from evaluation.bundle.derived_lines import DerivedLine
 from evaluation.bundle.line_order_check import in_order
-from evaluation.bundle.player_submissions import BundleSubmission, read_submission
 from evaluation.bundle.signature_check import BundleBody
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.writer import (

@@ -13,7 +13,7 @@ from typing import IO, Any
 from evaluation.bundle.canonical_json import Canonical, canonical
 from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.derived_lines import DerivedLine, about_commitments, differences
-from evaluation.bundle.released_image_check import check_images
+from evaluation.bundle.released_sample_check import check_images
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.bundle.perturbed_image_check import check_pair

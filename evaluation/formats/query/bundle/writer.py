@@ -16,8 +16,8 @@ import numpy as np
 
 from evaluation.bundle import body_in_parts, rfc8785
 from evaluation.bundle.binary_columns import hashes
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import MOST_SAMPLES, Canonical, canonical, check_readable, encode
-from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.final_ranking import FinalPlace

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evaluation.formats.query.report import gallery, match, tournament
 from evaluation.formats.query.results import MatchResult
-from evaluation.formats.query.runner.match_files import median_distance
+from evaluation.formats.query.runner.match_result_files import median_distance
 from evaluation.formats.query.tournament.leaderboards import boards
 from evaluation.report.page import Context, render
 

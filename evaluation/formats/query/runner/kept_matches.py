@@ -17,7 +17,7 @@ from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import MatchResult, Outcome, Trace
 from evaluation.formats.query.rules import QueryRules
-from evaluation.formats.query.runner.match_files import read_result, write_result
+from evaluation.formats.query.runner.match_result_files import read_result, write_result
 from evaluation.formats.query.runner.tournament import Pairing
 from evaluation.formats.query.scoring.match_curves import answered, closest
 from evaluation.scoring.distances import Distances

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from evaluation.bundle import rfc8785
 from evaluation.bundle.binary_columns import HASH, hash_texts, require_none
 from evaluation.bundle.body_in_parts import is_manifest
+from evaluation.bundle.bundle_submission import read_submission
 from evaluation.bundle.canonical_json import MOST_SAMPLES, commitment_of
 from evaluation.bundle.checked_fields import Fields, quoted
 from evaluation.bundle.derived_lines import DerivedLine
 from evaluation.bundle.line_order_check import in_order
-from evaluation.bundle.player_submissions import read_submission
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.signature_check import BundleBody
 from evaluation.domain.errors import BundleRefusal

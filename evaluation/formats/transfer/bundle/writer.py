@@ -19,8 +19,8 @@ import numpy as np
 
 from evaluation.bundle import body_in_parts
 from evaluation.bundle.binary_columns import hashes
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
-from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.formats.transfer.results import PairCounts
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.scoring.score_intervals import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from competitions.formats import RepeatedWork
 from competitions.models import Competition
 from formats.query.leaderboards.evaluation_basis import AT_ONCE, evaluated_again, measured_tracks, ranking_basis
-from formats.query.matches.measured_speed import measured_speed
+from formats.query.matches.measured_time_and_disk import measured_speed
 from formats.query.matches.models import Piece
 from formats.query.tracks import MODEL
 

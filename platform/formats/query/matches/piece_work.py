@@ -9,7 +9,7 @@ from functools import partial
 
 from django.db.models import QuerySet
 
-from core.database_failures import persist
+from core.database_retry import persist
 from formats.query.matches import match_session, piece_queue, repeated_pieces
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_queue import Claim

@@ -30,7 +30,7 @@ from formats.query.leaderboards.evaluation_basis import (
 )
 from formats.query.leaderboards.score_visibility import tops, whole_board
 from formats.query.leaderboards.selection_effect import luck_on
-from formats.query.pages.board_columns import COLUMNS, headings
+from formats.query.pages.board_headings_and_csv_columns import COLUMNS, headings
 from formats.query.pages.comparison_curves import MOST
 from formats.query.pages.history_charts import sparklines
 from formats.query.pages.rules_table import scale

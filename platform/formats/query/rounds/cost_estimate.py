@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from core import clock
-from formats.query.matches.measured_speed import measured_speed, stored_bytes_per_sample
+from formats.query.matches.measured_time_and_disk import measured_speed, stored_bytes_per_sample
 from formats.query.matches.models import Piece
 from formats.query.rounds.round_as_engine_values import ceiling, field_of
 from formats.query.tracks import MODEL, UNTARGETED

@@ -12,7 +12,7 @@ from competitions.origin import signed_slug, signed_team_slug
 from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, worst_cases
 from core.errors import Fault
-from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.pseudonymisation import rename_facts, rename_pairs, rename_players
 from evaluation.formats.query.bundle.size_check import check_size

@@ -14,7 +14,7 @@ from competitions.pseudonyms import public_name
 from competitions.sample_store import sample_hashes, samples_of
 from core import object_store
 from core.errors import Fault
-from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.formats.transfer.bundle.reader import written_version
 from evaluation.formats.transfer.bundle.size_check import check_size as check_outcome_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from competitions.formats import RepeatedWork
 from competitions.models import Competition
 from formats.transfer.tournaments.boards import tournament_in_force
-from formats.transfer.tournaments.measured_speed import measured_runs
+from formats.transfer.tournaments.measured_time_and_disk import measured_runs
 from formats.transfer.tournaments.models import AttackRun, DefenceRun
 from formats.transfer.tournaments.selectors import current_entrants, entered_players
 

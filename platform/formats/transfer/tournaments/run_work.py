@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from core.database_failures import persist
+from core.database_retry import persist
 from formats.transfer.tournaments import engine_runs, run_queue, step_notifications
 from formats.transfer.tournaments.models import RepeatRun
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, players_of

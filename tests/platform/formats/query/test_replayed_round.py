@@ -21,8 +21,8 @@ from core import clock, worker_notifications
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
 from evaluation.bundle import body_in_parts
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.cli import main, replay, site_version_check
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.legacy.environment import VARIABLE

@@ -21,7 +21,7 @@ from competitions.models import Competition, FrozenLeaderboards
 from core.errors import Refusal
 from core.models import Event
 from evaluation.bundle.canonical_json import decode_line, split
-from evaluation.bundle.objections_check import is_objections, verify_objections
+from evaluation.bundle.objections_file_check import is_objections, verify_objections
 from evaluation.bundle.signature_check import Checked, verify_signed
 from evaluation.cli.main import main
 from formats.query.matches.models import Match

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import commitment_of
-from evaluation.bundle.player_submissions import BundleSubmission
 from evaluation.bundle.signing import sign
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.bundle.writer import (

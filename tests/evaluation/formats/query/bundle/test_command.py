@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.cli import main
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.bundle.writer import NARROW_FIELD, Record, body, field_commitment_of
 

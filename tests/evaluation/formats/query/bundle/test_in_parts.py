@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from evaluation.bundle.body_in_parts import decode, encode
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signature_check import body_of
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import Refusal
 from evaluation.formats.query.bundle import reader
 from evaluation.formats.query.bundle.reader import read

@@ -8,8 +8,8 @@ import pytest
 from nacl.signing import SigningKey
 
 from evaluation.bundle.canonical_json import canonical, decode, encode
+from evaluation.bundle.key_succession import Succession, is_chain, key_id, public_key, succeed
 from evaluation.bundle.signing import line_hashes, sign
-from evaluation.bundle.signing_keys import Succession, is_chain, key_id, public_key, succeed
 from evaluation.formats.query.bundle.verify import verify
 
 DATE = "2026-11-22T10:00:00Z"

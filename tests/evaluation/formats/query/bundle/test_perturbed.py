@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.cli import main
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.bundle.writer import BundlePiece, Record, body

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from evaluation.bundle.canonical_json import decode, encode
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signature_check import Report
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import Refusal
 from evaluation.formats.query.bundle.verify import verify
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from evaluation.bundle.canonical_json import canonical, decode, encode
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.formats.query.bundle.verify import verify
 
 Lines: TypeAlias = list[dict[str, Any]]

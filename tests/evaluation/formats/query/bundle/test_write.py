@@ -18,9 +18,9 @@ from evaluation.bundle.canonical_json import (
     decode,
     encode,
 )
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signature_check import body_of
 from evaluation.bundle.signing import line_hashes, sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import BundleRefusal, Refusal
 from evaluation.formats.query.bundle.reader import read
 from evaluation.formats.query.bundle.writer import Record, body

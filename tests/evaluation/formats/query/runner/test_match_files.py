@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evaluation.formats.query.results import MatchResult
-from evaluation.formats.query.runner.match_files import median_distance, read_result, write_result
+from evaluation.formats.query.runner.match_result_files import median_distance, read_result, write_result
 
 
 def brighten(model: Any, image: Any, label: int, *, target: None, rng: Any) -> None:

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import commitment_of, decode, encode
-from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.sample_hash import salted_hash
 from evaluation.bundle.signature_check import Report, body_of
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.formats.registry import format_of_bundle

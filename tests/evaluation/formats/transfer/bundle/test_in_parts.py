@@ -13,11 +13,11 @@ import pytest
 
 from evaluation.bundle.binary_columns import hashes
 from evaluation.bundle.body_in_parts import decode, encode
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import commitment_of
-from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signature_check import Report, body_of
 from evaluation.bundle.signing import sign
-from evaluation.bundle.signing_keys import public_key
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
 from evaluation.formats.registry import format_of_bundle

@@ -15,8 +15,8 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.results import BatchReason, ImageNote, PairCounts
 from evaluation.formats.transfer.rules import TransferRules
-from evaluation.formats.transfer.runner.match_files import write_files
 from evaluation.formats.transfer.runner.match_result import TransferResult
+from evaluation.formats.transfer.runner.match_result_files import write_files
 from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 from pytest_django import Settings
 
 from competitions.models import Competition
-from core import database_failures
+from core import database_retry
 from formats.transfer.tournaments import services
 from formats.transfer.tournaments.models import AttackRun, Run, Tournament
 from submissions.models import Submission
@@ -51,7 +51,7 @@ def tournament(transfer: Competition, submit: Callable[..., Submission], the_clo
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing waits for the database to come back."""
-    monkeypatch.setattr(database_failures, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(database_retry, "PAUSES", (0.0, 0.0))
 
 
 def play(host: str, outage: Outage, settings: Settings) -> None:
@@ -90,5 +90,5 @@ def test_the_failure_of_the_last_attempt_is_raised() -> None:
         raise OperationalError("it is shutting down")
 
     with pytest.raises(OperationalError):
-        database_failures.persist(fail)
+        database_retry.persist(fail)
     assert len(calls) == 3

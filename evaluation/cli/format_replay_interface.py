@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from evaluation.baselines.bundled import BundledRepository
-from evaluation.bundle.player_submissions import BundleSubmission
+from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.signature_check import Report
 from evaluation.cli.output import say
 from evaluation.cli.released_round import ReleasedRound, export, holds

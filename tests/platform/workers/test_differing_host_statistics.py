@@ -8,7 +8,7 @@ from itertools import cycle, permutations
 import pytest
 
 from bench.differing_hosts import simulate
-from workers.differing_hosts import ComparedPair, HostVerdict, judge, p_value
+from workers.differing_host_statistics import ComparedPair, HostVerdict, judge, p_value
 
 OTHERS = [("a", "b"), ("b", "c"), ("a", "c")]
 
