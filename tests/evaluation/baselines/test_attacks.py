@@ -20,7 +20,7 @@ from gauntlet.foolbox_adapter import FoolboxModel
 from gauntlet.handle import Clock
 
 BUDGET = 1000
-BUDGET_OF_SEARCHES = 200
+BUDGET_OF_SEARCHES = 60
 """They use up any budget, and `test_label_attacks` has more of them."""
 
 ATTACKS = [baseline for baseline in baselines() if baseline.track is not TrackName.MODEL]
