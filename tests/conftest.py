@@ -112,16 +112,17 @@ def _git_without_maintenance(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_register(tmp_path_factory: pytest.TempPathFactory, shared_folder: Path) -> None:
+def _own_register(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A register of started players for each test process: a sweep finds what its own tests left, nobody else's.
 
-    What one process proved of the engine, the others know: a proof starts 14 containers.
+    What one process proved of the engine, the others know, and those of the next run: a proof starts 14 containers.
     """
     own = tmp_path_factory.mktemp("state")
     os.environ["XDG_STATE_HOME"] = str(own)
-    (shared_folder / "guards").mkdir(exist_ok=True)
+    guards = Path(tempfile.gettempdir()) / f"gauntlet-tests-{os.getuid()}-guards"
+    guards.mkdir(exist_ok=True)
     (own / "gauntlet").mkdir()
-    (own / "gauntlet" / "guards").symlink_to(shared_folder / "guards")
+    (own / "gauntlet" / "guards").symlink_to(guards)
 
 
 @pytest.fixture(autouse=True)

@@ -62,7 +62,8 @@ def wrapped(
     folders = tuple(folders)
     working = next((folder.place for folder in folders if folder.working), None)
     shown = [*visible] if working else [directory, *visible]
-    figures: list[Mount] = [(path, None if path.is_dir() else empty_file()) for path in process_figures()]
+    empty = empty_file()
+    figures: list[Mount] = [(path, None if path.is_dir() else empty) for path in process_figures()]
     for place, source in [*figures, *mounts(shown, [*hidden, *device_figures()], devices=devices)]:
         if source is not None:
             arguments += ["--ro-bind", str(source), str(place)]

@@ -83,12 +83,14 @@ def kill_marked(mark: str) -> None:
 def _marked(mark: str) -> list[int]:
     needle = mark.encode()
     found = []
-    for entry in _PROC.glob("[0-9]*"):
+    for entry in _PROC.iterdir():
+        if not entry.name.isdigit():
+            continue
         try:
-            variables = (entry / "environ").read_bytes().split(b"\0")
+            variables = (entry / "environ").read_bytes()
         except OSError:  # gone meanwhile, or of another user
             continue
-        if needle in variables and int(entry.name) != os.getpid():
+        if needle in variables and needle in variables.split(b"\0") and int(entry.name) != os.getpid():
             found.append(int(entry.name))
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import shutil
 import tempfile
@@ -42,11 +43,13 @@ class ModuleTree:
             directory.chmod(0o755)
 
     def kept(self) -> Path:
-        """Return the directory of this host with this version of the modules; write it once."""
+        """Return the directory of this host with this version of the modules; write and compile it once."""
         directory = state_directory(self.kept_in) / self.digest()[:16]
         if not directory.exists():
             fresh = Path(tempfile.mkdtemp(dir=directory.parent))
             self.write(fresh)
+            # a player keeps nothing that it compiles: each start would compile them again
+            compileall.compile_dir(fresh, stripdir=fresh, prependdir=directory, quiet=2)
             try:
                 fresh.rename(directory)
             except OSError:  # another process was first

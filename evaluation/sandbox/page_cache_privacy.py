@@ -52,7 +52,8 @@ def level_page_cache(trees: Iterable[str]) -> int:
             if not found.st_size:
                 continue
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            if _may_ask(found) and 1 in resident_pages(descriptor, found.st_size):
+            # a file of one page is in the cache or out of it as a whole; most files of a host are
+            if found.st_size > mmap.PAGESIZE and _may_ask(found) and 1 in resident_pages(descriptor, found.st_size):
                 while os.read(descriptor, _PIECE):
                     pass
         except OSError:

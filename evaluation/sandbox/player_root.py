@@ -63,8 +63,9 @@ def _is_below(place: Path, shown: Iterable[Path]) -> bool:
 def _inside(shown: dict[Path, Path], hidden: Iterable[Path]) -> Iterator[Mount]:
     """Yield the mounts that cover hidden paths."""
     for path in dict.fromkeys(path.resolve() for path in hidden):
+        above = {path, *path.parents}
         for place, source in shown.items():
-            if path.is_relative_to(source) and path.exists():
+            if source in above and path.exists():
                 yield place / path.relative_to(source), None if path.is_dir() else Path(os.devnull)
 
 

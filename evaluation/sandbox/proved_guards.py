@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -42,17 +44,25 @@ class ProvedGuards:
 
         A missing guard is always tried again: the host may be repaired by now.
         """
-        if self._satisfied:
-            return
-        if _missing(self._remembered()) != []:
-            missing = _missing(prove())
+        if not self._satisfied and _missing(self._remembered()) != []:
+            with self._alone():
+                missing = _missing(self._remembered())
+                if missing != []:
+                    missing = _missing(prove())
             if missing:
                 raise HostRefusal(
                     "this host lacks guards that untrusted code requires: "
-                    + "; ".join(f"{guard.name} ({guard.seen})" for guard in missing or []),
+                    + "; ".join(f"{guard.name} ({guard.seen})" for guard in missing),
                     fix="correct the Docker engine until `gauntlet doctor` shows that every required guard holds",
                 )
         self._satisfied = True
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let processes that begin together prove one after the other: the next one finds the result."""
+        with self._file.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _remembered(self) -> list[Guard] | None:
         try:

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,12 @@ from core import clock
 from evaluation.builder import tree_digest
 from evaluation.builder.submission_files import TreeEntry
 from evaluation.formats.query.rules import QueryRules
+from evaluation.sandbox.host_speed import calibrate
 from formats.query.matches import repeated_pieces
 from formats.query.tracks import TRACKS
 from repositories.models import Repository
 from tests.platform.locks import LockRecorder
-from workers import calibration
+from workers import calibration, host_health
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PASSWORD = "a long enough password"  # noqa: S105 - of nobody
@@ -92,14 +94,24 @@ def _no_piece_is_repeated_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated_pieces, "REPEATED", 0.0)
 
 
+_measured = cache(calibrate)
+
+
 @pytest.fixture(autouse=True)
 def _other_tests_change_the_speed_of_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several tests share its cores and caches, and begin and end while a player plays.
 
     Then a worker that measures its host returns a failed smoke test to the queue, as it shall: the tests of
-    `workers.calibration` say when, with the site's own tolerance.
+    `workers.calibration` say when, with the site's own tolerance. Here a process measures its host once.
     """
     monkeypatch.setattr(calibration, "STEADY", math.inf)
+    monkeypatch.setattr(calibration, "calibrate", _measured)
+
+
+@pytest.fixture(autouse=True)
+def _a_check_of_this_host_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a sandbox that fails now and then needs more control players to be found, and one test has such a one."""
+    monkeypatch.setattr(host_health, "CHECK_STARTS", 2)
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,9 @@ import pytest
 from evaluation.builder.manifest import read_manifest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.submissions_2018.builders import LegacyBuilder, plan_line, read_plan, write_image_source
+from evaluation.formats.query.submissions_2018.builders import LegacyBuilder, write_image_source
 from evaluation.formats.query.submissions_2018.manifest_2018 import is_2018, read_submission
+from evaluation.formats.query.submissions_2018.plan_2018 import plan_line, read_plan
 from evaluation.formats.query.submissions_2018.requirements_2018 import Replacement
 from evaluation.legacy.environment import LegacyEnvironment
 from tests.evaluation.legacy.conftest import REPOSITORIES, NoBuilder

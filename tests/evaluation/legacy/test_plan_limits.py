@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.domain.errors import BuildRefusal
-from evaluation.formats.query.submissions_2018 import builders
-from evaluation.formats.query.submissions_2018.builders import plan_2018
+from evaluation.formats.query.submissions_2018 import plan_2018 as plan
+from evaluation.formats.query.submissions_2018.plan_2018 import plan_2018
 from evaluation.legacy.environment import LegacyEnvironment
 from tests.evaluation.legacy.conftest import REPOSITORIES
 
@@ -17,7 +17,7 @@ from tests.evaluation.legacy.conftest import REPOSITORIES
 def test_a_slow_file_is_refused(
     environment: LegacyEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builders, "_PLAN_SECONDS", 1)
+    monkeypatch.setattr(plan, "_SECONDS", 1)
     source = tmp_path / "source"
     shutil.copytree(REPOSITORIES / "fails-on-one-image", source)
     plan_2018(source, environment)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,21 @@ def test_guards_are_proved_once_and_a_missing_one_again() -> None:
     assert len(proofs) == 2
     with pytest.raises(HostRefusal):
         ProvedGuards("another engine").require(lambda: prove(BROKEN))
+
+
+@pytest.mark.usefixtures("_own_state")
+def test_processes_that_begin_together_prove_once() -> None:
+    proofs: list[str] = []
+
+    def prove() -> list[Guard]:
+        proofs.append("proved")
+        time.sleep(0.2)
+        ProvedGuards("engine").remember([HELD])
+        return [HELD]
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: ProvedGuards("engine").require(prove), range(3)))
+    assert len(proofs) == 1
 
 
 def test_it_rejects_a_host_without_an_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

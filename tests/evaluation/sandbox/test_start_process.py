@@ -59,16 +59,18 @@ def test_it_rejects_a_player_that_is_an_image(sandbox: ProcessSandbox, socket_di
         sandbox.start(player, socket_directory=socket_directory, resources=Resources())
 
 
-def test_a_player_imports_the_sdk_from_a_directory_that_holds_nothing_else(
+def test_a_player_imports_the_sdk_compiled_from_a_directory_that_holds_nothing_else(
     sandbox: ProcessSandbox, scripted: Scripted, socket_directory: Path, wait_for_end: WaitForEnd
 ) -> None:
     player = scripted("""
         import gauntlet, os
         directory = os.path.dirname(os.path.dirname(gauntlet.__file__))
         print(directory, os.listdir(directory))
+        print(os.path.exists(gauntlet.__cached__), gauntlet.serve_model.__code__.co_filename)
     """)
     ending = wait_for_end(sandbox.start(player, socket_directory=socket_directory, resources=Resources()))
-    assert ending.log == f"{state_directory('sdk') / SDK.digest()[:16]} ['gauntlet']\n"
+    kept = state_directory("sdk") / SDK.digest()[:16]
+    assert ending.log == f"{kept} ['gauntlet']\nTrue {kept}/gauntlet/model.py\n"
 
 
 def test_a_player_in_bubblewrap_cannot_import_the_engine(

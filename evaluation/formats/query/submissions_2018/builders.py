@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from evaluation.builder.base import Builder, LogLine
@@ -17,23 +17,16 @@ from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.manifest import MANIFEST_NAME
-from evaluation.builder.submission_files import BINDER_DIRECTORIES, IGNORED_NAMES, tree_entries
+from evaluation.builder.submission_files import BINDER_DIRECTORIES, IGNORED_NAMES
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import QueryPlayer
 from evaluation.formats.query.submissions_2018.manifest_2018 import FILE_NAME, Submission2018, is_2018, read_submission
-from evaluation.formats.query.submissions_2018.program_check import MODULES_FOLDER, check_program
-from evaluation.formats.query.submissions_2018.requirements_2018 import Replacement, replacements
+from evaluation.formats.query.submissions_2018.plan_2018 import plan_2018
+from evaluation.formats.query.submissions_2018.program_check import MODULES_FOLDER
 from evaluation.legacy.environment import VARIABLE, LegacyEnvironment, legacy_environment, legacy_image
 from evaluation.legacy.licence_file import UNKNOWN
-from evaluation.legacy.player_modules import PLAYER_MODULES, SOURCE, START
-from evaluation.parsing.limited_process import Fields, ask_once
-
-_MOST_NAMED = 4
-"""The most replacements that an answer to a push names."""
-
-_PLAN_SECONDS, _PLAN_BYTES = 10, 2 << 30
-"""Limits of the process that reads a program: seconds of its processor, bytes of its address space."""
+from evaluation.legacy.player_modules import PLAYER_MODULES, START
 
 _NO_LICENCE = "LicenseRef-scancode-unknown"
 """An expression of SPDX for the manifest of an image; a build does not use it."""
@@ -130,44 +123,6 @@ def require_environment(environment: LegacyEnvironment | None) -> LegacyEnvironm
             fix=f"an operator runs `gauntlet legacy-environment DIR` and sets {VARIABLE}=DIR; or add a {MANIFEST_NAME}",
         )
     return environment
-
-
-def plan_2018(source: Path, environment: LegacyEnvironment) -> list[Replacement]:
-    """Return what is replaced in the submission of 2018 in `source`. Raise `BuildRefusal` for what cannot run.
-
-    The files are read in a process with limits of processor time and memory; what exceeds them is a `BuildRefusal`.
-    Of files other than the configuration, `run.sh` and Python's, only the first bytes matter.
-    """
-    answer, _ = ask_once(
-        f"{__name__}:plan_request",
-        {"source": str(source), "environment": str(environment.directory)},
-        what="the program and its requirements",
-        seconds=_PLAN_SECONDS,
-        memory_bytes=_PLAN_BYTES,
-    )
-    return [Replacement(**each) for each in answer["replacements"]]
-
-
-def plan_request(fields: Fields, _: bytes) -> tuple[Fields, bytes]:
-    """Answer a request of `plan_2018`."""
-    found = read_plan(Path(fields["source"]), LegacyEnvironment(Path(fields["environment"])))
-    return {"replacements": [asdict(each) for each in found]}, b""
-
-
-def read_plan(source: Path, environment: LegacyEnvironment) -> list[Replacement]:
-    """Return the same as `plan_2018`, read in this process."""
-    found = replacements(source, environment)
-    check_program(source, tree_entries(source), environment, SOURCE)
-    return found
-
-
-def plan_line(found: list[Replacement]) -> str:
-    """Return one line on how a submission of 2018 is built, for an answer to a push."""
-    if len(found) > _MOST_NAMED:
-        what = f"{len(found)} requirements are replaced, each with a line in the build's log"
-    else:
-        what = "; ".join(f"{each.asked} is replaced by {each.given}" for each in found) or "nothing is replaced"
-    return f"as it is, in the legacy environment; {what}"
 
 
 def any_year_builder(

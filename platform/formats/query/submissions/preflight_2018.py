@@ -11,7 +11,8 @@ from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.domain.errors import HostRefusal
 from evaluation.formats.query.submissions_2018 import manifest_2018
-from evaluation.formats.query.submissions_2018.builders import plan_2018, plan_line, require_environment
+from evaluation.formats.query.submissions_2018.builders import require_environment
+from evaluation.formats.query.submissions_2018.plan_2018 import plan_2018, plan_line
 from evaluation.formats.query.submissions_2018.program_check import START
 from evaluation.legacy.environment import legacy_environment
 from evaluation.legacy.licence_file import FILE_NAMES as LICENCE_FILES

@@ -10,7 +10,7 @@ import pytest
 
 from evaluation.domain.errors import BuildRefusal
 from evaluation.formats.transfer.runner import legacy_program_check
-from evaluation.formats.transfer.runner.legacy_program_check import check_program
+from evaluation.formats.transfer.runner.legacy_program_check import check_program, check_request
 from evaluation.legacy.environment import LegacyEnvironment
 
 REPOSITORY = Path(__file__).resolve().parents[4] / "repos" / "nips2017" / "loads-a-network"
@@ -23,11 +23,20 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "repository"
 
 
-def check(source: Path) -> list[str]:
+def check_apart(source: Path) -> list[str]:
+    """Return the answer of a process with limits."""
     return check_program(source, "run_defense.sh", LegacyEnvironment(Path(sys.prefix)))
 
 
+def check(source: Path) -> list[str]:
+    """Return the same answer, read in this process."""
+    asked = {"source": str(source), "entry_point": "run_defense.sh", "environment": sys.prefix}
+    lines: list[str] = check_request(asked, b"")[0]["lines"]
+    return lines
+
+
 def test_a_program_that_can_run_lists_the_packages_that_are_replaced(source: Path) -> None:
+    assert check_apart(source) == check(source)
     assert [line.partition(" is ")[0] for line in check(source)] == [
         "defense.py, line 4: numpy",
         "defense.py, line 5: scipy",
@@ -136,7 +145,7 @@ def test_a_slow_file_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(legacy_program_check, "_SECONDS", 1)
     (source / "defense.py").write_text('f"' + "{x}" * 87_000 + '"')
     with pytest.raises(BuildRefusal, match="the program: reading it takes more than 1 s of processor time"):
-        check(source)
+        check_apart(source)
 
 
 def test_a_module_that_is_started_and_its_relative_imports_are_followed(source: Path) -> None:

@@ -138,73 +138,71 @@ def test_nothing_about_its_files_tells_a_defence_the_order_of_the_samples(submis
     assert [batch.run.reason for batch in result.labelled] == [BatchReason.NO_RESULT] * 2, "it did not exit with 7"
 
 
-@pytest.mark.parametrize(
-    ("script", "made", "reason"),
-    [
-        ("true", 0, None),
-        (f'{NOOP}; rm -f "$2"/*1.png "$2"/*3.png', 3, None),
-        (f'{NOOP}; cd "$2"; for f in *; do mv $f x$f; done', 0, None),
-        (f"{NOOP}; kill -9 $$", 5, BatchReason.CRASHED),
-        (f"{NOOP}; exit 3", 5, BatchReason.CRASHED),
-        ("no-such-program", 0, BatchReason.CRASHED),
-        (f'{NOOP}; head -c 30000000 /dev/zero >"$2"/a; true', 0, BatchReason.TOO_MUCH_OUTPUT),
-        (f'{NOOP}; cd "$2"; i=0; while [ $i -lt 1100 ]; do : >f$i; i=$((i+1)); done', 0, BatchReason.TOO_MUCH_OUTPUT),
-        (
-            f'{NOOP}; cd "$2"; n=$(printf %250s | tr " " d); for i in $(seq 20); do mkdir $n; cd -P $n; done; '
-            "head -c 30000000 /dev/zero >a",
-            0,
-            BatchReason.TOO_MUCH_OUTPUT,
-        ),
-        ('ln -s "$1"/IMG000000.png "$2"/IMG000000.png', 0, None),
-    ],
-    ids=[
-        "nothing",
-        "some",
-        "other names",
-        "killed",
-        "exit",
-        "unknown program",
-        "bytes",
-        "files",
-        "deep",
-        "link",
-    ],
-)
-def test_a_bad_attack_harms_only_itself(
-    script: str, made: int, reason: BatchReason | None, submission: Make, played: Played
-) -> None:
-    result = played(
-        [submission(script, name="bad"), submission(NOOP, name="good")], [submission(ONE, "defense", "one")]
-    )
-    assert {batch.run.reason for batch in result.made if batch.attack == "bad"} == {reason}
-    bad, good = result.pairs()
-    assert (bad.made, bad.labelled) == (made, made)
+BAD_ATTACKS = {
+    "nothing": ("true", 0, None),
+    "some": (f'{NOOP}; rm -f "$2"/*1.png "$2"/*3.png', 3, None),
+    "other-names": (f'{NOOP}; cd "$2"; for f in *; do mv $f x$f; done', 0, None),
+    "killed": (f"{NOOP}; kill -9 $$", 5, BatchReason.CRASHED),
+    "exit": (f"{NOOP}; exit 3", 5, BatchReason.CRASHED),
+    "unknown-program": ("no-such-program", 0, BatchReason.CRASHED),
+    "bytes": (f'{NOOP}; head -c 30000000 /dev/zero >"$2"/a; true', 0, BatchReason.TOO_MUCH_OUTPUT),
+    "files": (
+        f'{NOOP}; cd "$2"; i=0; while [ $i -lt 1100 ]; do : >f$i; i=$((i+1)); done',
+        0,
+        BatchReason.TOO_MUCH_OUTPUT,
+    ),
+    "deep": (
+        f'{NOOP}; cd "$2"; n=$(printf %250s | tr " " d); for i in $(seq 20); do mkdir $n; cd -P $n; done; '
+        "head -c 30000000 /dev/zero >a",
+        0,
+        BatchReason.TOO_MUCH_OUTPUT,
+    ),
+    "link": ('ln -s "$1"/IMG000000.png "$2"/IMG000000.png', 0, None),
+}
+"""What an attack does, how many of five images are made all the same, and how its batches fail."""
+
+
+def test_a_bad_attack_harms_only_itself(submission: Make, played: Played) -> None:
+    attacks = [submission(script, name=name) for name, (script, _, _) in BAD_ATTACKS.items()]
+    result = played([*attacks, submission(NOOP, name="good")], [submission(ONE, "defense", "one")])
+    *bad, good = result.pairs()
     assert good == PairCounts("good", "one", False, 5, 5, 5, 1)
-    missing = sum(batch.count(ImageNote.MISSING) for batch in result.made if batch.attack == "bad")
-    assert missing == 5 - made
+    assert [(pair.attack, pair.made, pair.labelled) for pair in bad] == [
+        (name, made, made) for name, (_, made, _) in BAD_ATTACKS.items()
+    ]
+    for name, (_, made, reason) in BAD_ATTACKS.items():
+        batches = [batch for batch in result.made if batch.attack == name]
+        assert (name, {batch.run.reason for batch in batches}) == (name, {reason})
+        assert (name, sum(batch.count(ImageNote.MISSING) for batch in batches)) == (name, 5 - made)
 
 
-@pytest.mark.parametrize(
-    ("script", "labelled", "reason"),
-    [
-        ("true", 0, BatchReason.NO_RESULT),
-        (f'{ONE}; head -c 10001 /dev/zero >>"$2"', 0, BatchReason.RESULT_TOO_LARGE),
-        (f'{ONE}; printf "\\377" >>"$2"', 0, BatchReason.UNREADABLE_RESULT),
-        (f"{ONE}; exit 4", 5, BatchReason.CRASHED),
-        ('ln -s /etc/hostname "$2"', 0, BatchReason.NO_RESULT),
-        ('mkfifo "$2"', 0, BatchReason.NO_RESULT),
-        ('for image in "$1"/*.png; do echo "$(basename $image),0"; echo "$image,1"; done >"$2"', 5, None),
-    ],
-    ids=["nothing", "10,001 bytes", "bytes", "exit", "link", "pipe", "label 0"],
-)
-def test_a_bad_defence_harms_only_itself(
-    script: str, labelled: int, reason: BatchReason | None, submission: Make, played: Played
-) -> None:
-    result = played([submission(NOOP)], [submission(script, "defense", "bad"), submission(ONE, "defense", "good")])
-    assert {batch.run.reason for batch in result.labelled if batch.defence == "bad"} == {reason}
-    bad, good = result.pairs()
-    assert bad.labelled == labelled
+BAD_DEFENCES = {
+    "nothing": ("true", 0, BatchReason.NO_RESULT),
+    "10001-bytes": (f'{ONE}; head -c 10001 /dev/zero >>"$2"', 0, BatchReason.RESULT_TOO_LARGE),
+    "bytes": (f'{ONE}; printf "\\377" >>"$2"', 0, BatchReason.UNREADABLE_RESULT),
+    "exit": (f"{ONE}; exit 4", 5, BatchReason.CRASHED),
+    "link": ('ln -s /etc/hostname "$2"', 0, BatchReason.NO_RESULT),
+    "pipe": ('mkfifo "$2"', 0, BatchReason.NO_RESULT),
+    "label-0": (
+        'for image in "$1"/*.png; do echo "$(basename $image),0"; echo "$image,1"; done >"$2"',
+        5,
+        None,
+    ),
+}
+"""What a defence does, how many of five images it labels all the same, and how its batches fail."""
+
+
+def test_a_bad_defence_harms_only_itself(submission: Make, played: Played) -> None:
+    defences = [submission(script, "defense", name) for name, (script, _, _) in BAD_DEFENCES.items()]
+    result = played([submission(NOOP)], [*defences, submission(ONE, "defense", "good")])
+    *bad, good = result.pairs()
     assert good == PairCounts("any", "good", False, 5, 5, 5, 1)
+    assert [(pair.defence, pair.labelled) for pair in bad] == [
+        (name, labelled) for name, (_, labelled, _) in BAD_DEFENCES.items()
+    ]
+    for name, (_, _, reason) in BAD_DEFENCES.items():
+        seen = {batch.run.reason for batch in result.labelled if batch.defence == name}
+        assert (name, seen) == (name, {reason})
 
 
 def test_an_interruption_ends_every_run(
