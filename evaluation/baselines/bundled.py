@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, TypeVar
 
-from evaluation.builder.submission_files import TreeEntry, tree_entries
+from evaluation.builder.allowed_submission_files import TreeEntry, tree_entries
 from evaluation.builder.tree_digest import digest_of_files, tree_digest
 from evaluation.domain.errors import BuildRefusal, Refusal
 from evaluation.sandbox.state_directory import state_directory

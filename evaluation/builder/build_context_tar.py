@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from evaluation.builder.submission_files import tree_entries
+from evaluation.builder.allowed_submission_files import tree_entries
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from evaluation.builder.allowed_submission_files import BINDER_DIRECTORIES
 from evaluation.builder.build_context_tar import ContextEntry
 from evaluation.builder.docker_build_settings import MIRROR_ARGUMENTS
-from evaluation.builder.submission_files import BINDER_DIRECTORIES
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 
 LEAN = "lean"

@@ -15,10 +15,11 @@ from typing import IO, Any
 
 from docker.errors import ImageNotFound
 
+from evaluation.builder.allowed_submission_files import tree_entries
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.build_container import BuildContainer, sweep
 from evaluation.builder.build_context_tar import ContextEntry, tree_context, with_directories
-from evaluation.builder.build_guard_proof import BuildGuards
+from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.build_limits import BuildWatch, check_disk, limits, too_large
 from evaluation.builder.build_pack_detection import LEAN
 from evaluation.builder.chunks_as_file import FileStream
@@ -41,7 +42,6 @@ from evaluation.builder.lean_build_steps import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.mirror_proxy import MirrorProxy
 from evaluation.builder.run_script_check import require_script
-from evaluation.builder.submission_files import tree_entries
 from evaluation.domain.errors import BuildRefusal, Fault, HostFault, SlowBuildRefusal
 from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.base import Guard

@@ -16,11 +16,11 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from evaluation.builder.allowed_submission_files import configuration_directory, tree_entries
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.requirements_reader import read_requirements
 from evaluation.builder.run_script_check import require_script
-from evaluation.builder.submission_files import configuration_directory, tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import QueryPlayer

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from evaluation.builder.allowed_submission_files import configuration_directory
 from evaluation.builder.requirements_reader import read_requirements
-from evaluation.builder.submission_files import configuration_directory
 from evaluation.domain.errors import BuildRefusal
 
 WORK_DIRECTORY = "/submission"

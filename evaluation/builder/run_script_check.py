@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
-from evaluation.builder.submission_files import BINDER_DIRECTORIES
+from evaluation.builder.allowed_submission_files import BINDER_DIRECTORIES
 from evaluation.domain.errors import ManifestRefusal
 
 BUILD_CODE = frozenset({"Dockerfile", "postBuild", "setup.py", "pyproject.toml", "install.R", "default.nix"})

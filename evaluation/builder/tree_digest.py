@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from evaluation.builder.submission_files import TreeEntry, tree_entries
+from evaluation.builder.allowed_submission_files import TreeEntry, tree_entries
 
 
 def tree_digest(source: Path) -> str:

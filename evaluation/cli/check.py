@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from evaluation.builder.allowed_submission_files import check_tree_size
 from evaluation.builder.manifest import MANIFEST_NAME, read_manifest
-from evaluation.builder.submission_files import check_tree_size
 from evaluation.cli.competition_option import add_competition
 from evaluation.cli.format_commands import commands_of
 from evaluation.cli.limit_table import exceeded, show_limits

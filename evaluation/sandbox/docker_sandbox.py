@@ -25,7 +25,7 @@ from evaluation.domain.players import Program
 from evaluation.sandbox.base import SOCKET_NAME, Folder, Guard, Resources, Sandbox
 from evaluation.sandbox.container_process_examiner import Examiner
 from evaluation.sandbox.docker_engine import connect_engine, docker_available
-from evaluation.sandbox.docker_guard_proof import examine_docker
+from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_page_cache_privacy import level_layers
 from evaluation.sandbox.docker_run import DockerRun, as_fault, unless_removed
 from evaluation.sandbox.hidden_host_figures import device_figures, process_figures

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core import object_store
 from core.errors import Fault
-from evaluation.builder.submission_files import tree_entries
+from evaluation.builder.allowed_submission_files import tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 

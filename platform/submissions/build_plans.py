@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from django.conf import settings
 
 from core.errors import Fault, Refusal
+from evaluation.builder.allowed_submission_files import BINDER_DIRECTORIES
+from evaluation.builder.build_description import plan_within_limits
 from evaluation.builder.build_pack_detection import CONFIGURATION_FILES, check_configuration_size
-from evaluation.builder.build_plan import plan_within_limits
-from evaluation.builder.submission_files import BINDER_DIRECTORIES
 from evaluation.domain.errors import HostRefusal
 from repositories.git_reader import GitReader, TreeFile
 

@@ -28,7 +28,7 @@ from competitions.sample_store import keep_samples
 from config.lock_order import lock_order
 from core import clock
 from evaluation.builder import tree_digest
-from evaluation.builder.submission_files import TreeEntry
+from evaluation.builder.allowed_submission_files import TreeEntry
 from evaluation.formats.query.rules import QueryRules
 from evaluation.sandbox.host_speed import calibrate
 from formats.query.matches import repeated_pieces

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.baselines.templates import FRAMEWORKS, Template
-from evaluation.builder.build_plan import plan_build
+from evaluation.builder.build_description import plan_build
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.cli import main
 from evaluation.formats.registry import find_template, formats

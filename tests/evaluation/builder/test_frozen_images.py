@@ -19,7 +19,7 @@ import pytest
 from docker.types import Mount
 
 from evaluation.builder.build_container import BUILD_LABEL, BuildContainer, sweep
-from evaluation.builder.build_guard_proof import BuildGuards
+from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.docker_builder import DockerBuilder, builder_image_name
 from evaluation.builder.exported_layers import UnreadableError

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from evaluation.builder.build_description import plan_build
 from evaluation.builder.build_pack_detection import MAX_CONFIGURATION_BYTES
-from evaluation.builder.build_plan import plan_build
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.image_recipe import make_recipe
 from evaluation.domain.errors import BuildRefusal, Fault

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluation.builder.allowed_dockerfile_images import AllowedImages, check_images, image_entry
-from evaluation.builder.build_plan import plan_build
+from evaluation.builder.build_description import plan_build
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.image_recipe import make_recipe
 from evaluation.domain.errors import BuildRefusal

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.builder import manifest
+from evaluation.builder.build_description import plan_build, plan_within_limits
 from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
-from evaluation.builder.build_plan import plan_build, plan_within_limits
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.in_place_builder import count_met_requirements
 from evaluation.builder.requirements_reader import are_plain

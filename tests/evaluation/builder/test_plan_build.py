@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.builder.build_description import plan_build, plan_within_limits
 from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
-from evaluation.builder.build_plan import plan_build, plan_within_limits
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
@@ -34,7 +34,7 @@ def test_it_names_the_pack_for_docker(make_repository: MakeRepository, files: di
 
 
 def test_the_process_of_a_push_starts_without_an_http_client(root: Path) -> None:
-    program = "import sys, evaluation.builder.build_plan; print('requests' in sys.modules)"
+    program = "import sys, evaluation.builder.build_description; print('requests' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
 
@@ -45,7 +45,7 @@ def test_no_module_of_a_submission_is_imported(make_repository: MakeRepository, 
     source = make_repository(files={f"{name}.py": "raise SystemExit('of the submission')\n" for name in names})
     program = """
 import pathlib, sys
-from evaluation.builder.build_plan import plan_build
+from evaluation.builder.build_description import plan_build
 from evaluation.builder.docker_build_settings import BuildSettings
 print(plan_build("docker", pathlib.Path(sys.argv[1]), BuildSettings()))
 """

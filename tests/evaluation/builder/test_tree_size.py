@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.builder.submission_files import check_tree_size
+from evaluation.builder.allowed_submission_files import check_tree_size
 from evaluation.domain.errors import BuildRefusal, HostRefusal
 
 

@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from evaluation.builder.allowed_submission_files import BINDER_DIRECTORIES, IGNORED_NAMES
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.choose_builder import choose_builder
@@ -17,7 +18,6 @@ from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.manifest import MANIFEST_NAME
-from evaluation.builder.submission_files import BINDER_DIRECTORIES, IGNORED_NAMES
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.domain.players import QueryPlayer

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from evaluation.builder.submission_files import tree_entries
+from evaluation.builder.allowed_submission_files import tree_entries
 from evaluation.formats.query.submissions_2018.program_check import check_program
 from evaluation.formats.query.submissions_2018.requirements_2018 import Replacement, replacements
 from evaluation.legacy.environment import LegacyEnvironment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from evaluation.builder.submission_files import TreeEntry
+from evaluation.builder.allowed_submission_files import TreeEntry
 from evaluation.domain.errors import BuildRefusal
 from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.missing_weights import require_weights

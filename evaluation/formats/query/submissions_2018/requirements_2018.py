@@ -9,8 +9,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from evaluation.builder.allowed_submission_files import configuration_directory
 from evaluation.builder.requirements_reader import RequirementLine, read_requirements
-from evaluation.builder.submission_files import configuration_directory
 from evaluation.domain.errors import BuildRefusal
 from evaluation.legacy.environment import LegacyEnvironment
 from evaluation.legacy.substitutions import (

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evaluation.builder.submission_files import IGNORED_NAMES
+from evaluation.builder.allowed_submission_files import IGNORED_NAMES
 from evaluation.domain.errors import Fault, StoppedError
 from evaluation.domain.players import Program
 from evaluation.formats.transfer.results import BatchReason, BatchRun

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from evaluation.builder.submission_files import TreeEntry, tree_entries
+from evaluation.builder.allowed_submission_files import TreeEntry, tree_entries
 from evaluation.domain.errors import BuildRefusal
 from evaluation.formats.transfer.runner.named_weights_check import require_loaded_weights, require_named_weights
 from evaluation.legacy.environment import LegacyEnvironment

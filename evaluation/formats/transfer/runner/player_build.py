@@ -8,11 +8,11 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from evaluation.builder.allowed_submission_files import tree_entries
 from evaluation.builder.base import LogLine
 from evaluation.builder.docker_build_settings import build_settings_from_environment
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.in_place_builder import count_met_requirements
-from evaluation.builder.submission_files import tree_entries
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 from evaluation.formats.transfer.metadata import METADATA_NAME, OWN_CONTAINER, Metadata, executable_line, read_metadata

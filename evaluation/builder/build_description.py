@@ -10,6 +10,7 @@ import platform
 from pathlib import Path
 
 from evaluation.builder.allowed_dockerfile_images import check_images
+from evaluation.builder.allowed_submission_files import configuration_directory
 from evaluation.builder.build_pack_detection import (
     DOCKERFILE,
     LEAN,
@@ -23,7 +24,6 @@ from evaluation.builder.image_recipe import dockerfile_content
 from evaluation.builder.in_place_builder import count_met_requirements
 from evaluation.builder.lean_build_steps import lean_steps
 from evaluation.builder.requirements_reader import are_plain, read_requirements
-from evaluation.builder.submission_files import configuration_directory
 from evaluation.parsing.limited_process import Fields, ask_once
 
 _SECONDS, _MEMORY_BYTES = 10, 2 << 30
