@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evaluation.formats.query.tournament.full_stages import FullStage, FullStages
+from evaluation.formats.query.tournament.all_against_all_schedule import AllAgainstAllSchedule, FullStage
 from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 FIRST_SAMPLES = 10
@@ -24,7 +24,7 @@ _SMALLEST_HALF = 15
 
 
 @dataclass(frozen=True)
-class Halving(FullStages):
+class Halving(AllAgainstAllSchedule):
     """The paper's schedule."""
 
     ordered_by = OrderedBy.MEDIAN

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evaluation.domain.players import Side
-from evaluation.formats.query.tournament.full_stages import FullStage, FullStages
+from evaluation.formats.query.tournament.all_against_all_schedule import AllAgainstAllSchedule, FullStage
 from evaluation.formats.query.tournament.schedule_output import OrderedBy
 
 FINALISTS = 10
@@ -51,7 +51,7 @@ _CUTS = (
 
 
 @dataclass(frozen=True)
-class Ladder2(FullStages):
+class Ladder2(AllAgainstAllSchedule):
     """The recommended schedule."""
 
     ordered_by = OrderedBy.MEAN_RANK

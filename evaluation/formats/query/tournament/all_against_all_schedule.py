@@ -24,7 +24,7 @@ class FullStage:
     last: bool
 
 
-class FullStages(ABC):
+class AllAgainstAllSchedule(ABC):
     """A schedule of such stages, which follow from the numbers of players and samples alone.
 
     The last stage is ordered by the paper's medians, those before it as `ordered_by` says.
