@@ -24,7 +24,7 @@ from bench.bomb_commits import (
     long_strings,
     parentheses,
 )
-from evaluation.formats.query.submissions_2018 import builders
+from evaluation.formats.query.submissions_2018 import plan_2018
 from evaluation.legacy.environment import VARIABLE
 from repositories.checkout import check_out
 from repositories.models import PushCost
@@ -79,7 +79,7 @@ def test_a_bomb_is_the_teams_error(sender: Sender, bomb: Bomb, problem: str) -> 
 
 def test_a_program_that_takes_too_long_is_charged(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, sys.prefix)
-    monkeypatch.setattr(builders, "_PLAN_SECONDS", 1)
+    monkeypatch.setattr(plan_2018, "_SECONDS", 1)
     _, shown = sender.push(long_strings)
     assert "the program and its requirements: reading it takes more than 1 s of processor time" in shown
     assert not QuotaSlot.objects.exists()
