@@ -17,7 +17,7 @@ from rounds.publishing.licence_review import confirm_licence, refuse_licence
 from rounds.publishing.preview import pool_sentences, preview_digest, warnings
 from rounds.publishing.publication import publish
 from rounds.release import released_parts as releasing
-from rounds.running import acts
+from rounds.running import lifecycle
 
 State = Round.State
 
@@ -33,26 +33,26 @@ START = AdminAction(
     "Start",
     "The round starts to play on free workers, until it is scored. You can pause it.",
     "started",
-    lambda row, by, reason: acts.start(round_=row, by=by, reason=reason),
+    lambda row, by, reason: lifecycle.start(round_=row, by=by, reason=reason),
 )
 PAUSE = AdminAction(
     "Pause",
     "Nothing new starts; what is running finishes and is kept. You can resume the round.",
     "paused",
-    lambda row, by, reason: acts.pause(round_=row, by=by, reason=reason),
+    lambda row, by, reason: lifecycle.pause(round_=row, by=by, reason=reason),
 )
 RESUME = AdminAction(
     "Resume",
     "The round continues where it was.",
     "resumed",
-    lambda row, by, reason: acts.resume(round_=row, by=by, reason=reason),
+    lambda row, by, reason: lifecycle.resume(round_=row, by=by, reason=reason),
 )
 CANCEL = AdminAction(
     "Cancel",
     "The round ends permanently, without a result. What was played is kept but does not count, and samples that were "
     "played are never used again. Its freeze window is cancelled, or ends now.",
     "cancelled",
-    lambda row, by, reason: acts.cancel(round_=row, by=by, reason=reason),
+    lambda row, by, reason: lifecycle.cancel(round_=row, by=by, reason=reason),
 )
 
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-if __package__:
+if TYPE_CHECKING or __package__:
     from evaluation.baselines.shared.network import SmallResNet
 else:  # in a submission
-    from network import SmallResNet  # type: ignore[import-not-found, no-redef]
+    from network import SmallResNet
 
 WEIGHTS = (0.25, 0.25, 0.5)
 """Of the logits of each network."""
