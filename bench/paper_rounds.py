@@ -150,7 +150,7 @@ def _begun(acts: Acts, competition: Any, schedule: str) -> tuple[Any, Any]:
     """Plan, freeze and start a final; return it and its organiser."""
     site = importlib.import_module("bench.round_site")
     freezing = importlib.import_module("rounds.planning.freeze")
-    services = importlib.import_module("rounds.running.acts")
+    services = importlib.import_module("rounds.running.lifecycle")
     organiser = site.organiser_of(competition)
     round_ = acts("plan", lambda: site.plan(competition, schedule, organiser))
     acts("freeze", lambda: freezing.freeze(round_=round_, by=organiser))

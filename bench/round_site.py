@@ -29,7 +29,7 @@ from repositories.models import Repository
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions.models import Player, Submission
 
 SLUG = "bench"
@@ -88,7 +88,7 @@ def begin(field: Field) -> Round:
     organiser = organiser_of(competition)
     round_ = plan(competition, RoundSchedule.LADDER, organiser)
     freeze(round_=round_, by=organiser)
-    acts.start(round_=round_, by=organiser)
+    lifecycle.start(round_=round_, by=organiser)
     return round_
 
 

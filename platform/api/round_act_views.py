@@ -36,7 +36,7 @@ from rounds.planning.freeze import freeze
 from rounds.publishing import preview
 from rounds.publishing.publication import publish
 from rounds.release import released_parts
-from rounds.running import acts
+from rounds.running import lifecycle
 from rounds.running.transitions import require_state
 from rounds.selectors import standings
 
@@ -185,25 +185,25 @@ class FreezeRound(RoundAct):
 class StartRound(LongRoundAct):
     """Start a frozen round. It plays on free workers until it is scored."""
 
-    act = staticmethod(acts.start)
+    act = staticmethod(lifecycle.start)
 
 
 class PauseRound(RoundAct):
     """Pause a round that plays. Nothing new starts; what is running finishes and is kept."""
 
-    act = staticmethod(acts.pause)
+    act = staticmethod(lifecycle.pause)
 
 
 class ResumeRound(LongRoundAct):
     """Resume a paused round. It continues where it was."""
 
-    act = staticmethod(acts.resume)
+    act = staticmethod(lifecycle.resume)
 
 
 class CancelRound(RoundAct):
     """Cancel an unpublished round permanently, with its freeze window. Teams can read the reason."""
 
-    act = staticmethod(acts.cancel)
+    act = staticmethod(lifecycle.cancel)
 
 
 class PublishRound(RoundAct):

@@ -24,7 +24,7 @@ from repositories.services import repository_of
 from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions.models import Player, Submission
 
 MODELS, ATTACKS = 3, 3
@@ -121,4 +121,4 @@ def start_round(competition: Competition, by: User, *, samples: int) -> None:
         by=by,
     )
     freeze(round_=planned, by=by, reason="It is time.")
-    acts.start(round_=planned, by=by, reason="It is time.")
+    lifecycle.start(round_=planned, by=by, reason="It is time.")

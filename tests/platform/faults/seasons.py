@@ -19,7 +19,7 @@ from repositories.services import repository_of
 from rounds.models import Round
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
-from rounds.running import acts
+from rounds.running import lifecycle
 from tests.platform.conftest import FakeClock
 from tests.platform.faults.external_calls import ExternalCalls
 from tests.platform.faults.running_site import RunningSite
@@ -142,7 +142,7 @@ class Season:
 
     def _start(self) -> None:
         self.site.act(
-            lambda: acts.start(round_=self._round(), by=self._olga),
+            lambda: lifecycle.start(round_=self._round(), by=self._olga),
             done=lambda: self._round().state != "frozen",
         )
 

@@ -31,7 +31,7 @@ from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
-from rounds.running import acts as rounds
+from rounds.running import lifecycle as rounds
 from rounds.site_verification import verify
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock

@@ -31,7 +31,7 @@ from core import worker_notifications
 from core.roles import OrganiserRole
 from rounds.models import Objection, Round
 from rounds.objections.filing import file_objection
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions import quota_ledger
 from submissions.models import QuotaSlot, Submission
 from tests.browser import opened, problems_of, started_browser
@@ -277,7 +277,7 @@ def play_rounds(
     else:  # the site freezes them by itself
         sweep_and_play()
         for frozen in rounds:
-            acts.start(round_=frozen, by=by)
+            lifecycle.start(round_=frozen, by=by)
         sweep_and_play()
     desk.open("rounds_round_changelist")
     desk.act_on(keys, "Publish")

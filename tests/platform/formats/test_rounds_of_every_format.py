@@ -30,7 +30,7 @@ from rounds.planning.freeze import freeze
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
-from rounds.running import acts
+from rounds.running import lifecycle
 from rounds.site_verification import verify
 from submissions.formats import submission_formats
 from submissions.models import Player, Submission
@@ -45,11 +45,11 @@ from workers.lease import Leased
 
 ACTS: dict[str, Callable[[Round, User], None]] = {
     "freeze": lambda round_, by: freeze(round_=round_, by=by),
-    "start": lambda round_, by: acts.start(round_=round_, by=by),
-    "pause": lambda round_, by: acts.pause(round_=round_, by=by),
-    "resume": lambda round_, by: acts.resume(round_=round_, by=by),
+    "start": lambda round_, by: lifecycle.start(round_=round_, by=by),
+    "pause": lambda round_, by: lifecycle.pause(round_=round_, by=by),
+    "resume": lambda round_, by: lifecycle.resume(round_=round_, by=by),
     "publish": lambda round_, by: publish(round_=round_, by=by),
-    "cancel": lambda round_, by: acts.cancel(round_=round_, by=by, reason="A test."),
+    "cancel": lambda round_, by: lifecycle.cancel(round_=round_, by=by, reason="A test."),
 }
 """What organisers do with a round."""
 

@@ -32,7 +32,7 @@ from formats.transfer.tournaments import run_queue
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun
 from repositories.models import Repository
 from rounds.publishing.publication import publish
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions.models import Build, Player, QuotaSlot, Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats import simulated_work
@@ -199,7 +199,7 @@ def whole_season(competition: Competition, olga: User, the_clock: FakeClock) -> 
         the_clock.at = max(the_clock.at, round_.window.starts_at)
         sweep_and_play()
         round_.refresh_from_db()
-        acts.start(round_=round_, by=olga)
+        lifecycle.start(round_=round_, by=olga)
         sweep_and_play()
         round_.refresh_from_db()
         assert (round_.state, round_.problem) == ("scored", "")

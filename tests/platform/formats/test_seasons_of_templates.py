@@ -23,7 +23,7 @@ from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
-from rounds.running import acts
+from rounds.running import lifecycle
 from tests.platform.bundle_content import bundle_content
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.conftest import submit_ready
@@ -124,7 +124,7 @@ def _play(round_: Round, olga: User, the_clock: FakeClock) -> None:
     sweep_and_play()
     round_.refresh_from_db()
     assert (round_.state, round_.problem) == ("frozen", "")
-    acts.start(round_=round_, by=olga)
+    lifecycle.start(round_=round_, by=olga)
     sweep_and_play()
     round_.refresh_from_db()
     assert (round_.state, round_.problem) == ("scored", "")

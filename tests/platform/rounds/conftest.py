@@ -29,7 +29,7 @@ from rounds.models import Round
 from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions.models import Player, Submission
 from tests.platform.claims import claimed_pieces
 from workers.models import Worker
@@ -137,7 +137,7 @@ class RoundFixture:
         """Freeze and start it, in its window."""
         self.clock.at = max(self.clock.at, round_.window.starts_at)
         freeze(round_=round_, by=self.organiser)
-        acts.start(round_=round_, by=self.organiser)
+        lifecycle.start(round_=round_, by=self.organiser)
         return round_
 
     def worker(self, name: str = "arena-1/play/0", worker_class: str = "cpu") -> Worker:

@@ -66,7 +66,7 @@ from rounds.planning.freeze import freeze_due
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.released_parts import withdraw as take_back
-from rounds.running import acts as rounds
+from rounds.running import lifecycle as rounds
 from rounds.site_verification import verify
 from submissions import build_queue, quota_ledger
 from submissions import services as submissions

@@ -26,7 +26,7 @@ from rounds.planning.entries import frozen as frozen_entries
 from rounds.planning.freeze import freeze
 from rounds.publishing.licence_review import confirm_licence
 from rounds.publishing.publication import publish
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions.models import Player, Submission
 from submissions.services import make_baseline, withdraw
 
@@ -103,7 +103,7 @@ def test_the_entries_are_committed_to(env: RoundFixture) -> None:
     written = rfc8785.dumps([round_.field_salt, digest, field])
     assert round_.field_commitment == hashlib.sha256(written).hexdigest()
     assert Event.objects.get(verb="freeze").data["field_commitment"] == round_.field_commitment
-    acts.start(round_=round_, by=env.organiser)
+    lifecycle.start(round_=round_, by=env.organiser)
     left_out = round_.entries.filter(track__name="untargeted").order_by("order").last()
     env.run(round_)
     assert round_.state == "scored"
@@ -157,7 +157,7 @@ def test_an_entry_withdrawn_after_the_freeze_continues_to_play(env: RoundFixture
     env.field(2, 2)
     round_ = frozen(env)
     Submission.objects.filter(title="mo-0 0").update(state="withdrawn")
-    acts.start(round_=round_, by=env.organiser)
+    lifecycle.start(round_=round_, by=env.organiser)
     env.run(round_)
     assert round_.state == "scored"
     assert titles(round_, "model", "place") == ["mo-0 0", "mo-1 1"]
@@ -397,7 +397,7 @@ def test_a_submission_that_was_made_a_baseline_enters_without_prizes_beside_the_
     )
     with pytest.raises(Refusal, match="is a baseline"):
         confirm_licence(entries=[entries[baseline.pk]], by=env.organiser, reason="it is open")
-    acts.start(round_=round_, by=env.organiser)
+    lifecycle.start(round_=round_, by=env.organiser)
     env.run(round_)
     assert (round_.state, round_.problem) == ("scored", "")
     played = round_.entries.get(submission=baseline)

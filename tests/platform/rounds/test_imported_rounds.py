@@ -14,7 +14,7 @@ from competitions.services import export_competition, import_competition
 from core.errors import Refusal
 from core.models import Event
 from rounds.models import Round
-from rounds.running import acts
+from rounds.running import lifecycle
 from tests.platform.competitions.test_planned_rounds_in_file import table, with_rounds
 from tests.platform.conftest import FakeClock
 
@@ -58,7 +58,7 @@ def test_days_for_objections_are_those_of_the_competition_or_of_the_round(db: No
 
 def test_a_later_import_changes_no_round(imported: Competition, the_clock: FakeClock, root_user: User) -> None:
     first, final = imported.rounds.order_by("number")
-    acts.cancel(round_=final, by=root_user, reason="It rains.")
+    lifecycle.cancel(round_=final, by=root_user, reason="It rains.")
     open_window(window=first.window, by=root_user, reason="Everything is ready.")
     the_clock.at = ROUNDS[0]["ends_at"] + timedelta(days=9)
     Round.objects.filter(pk=first.pk).update(state=Round.State.PUBLISHED)
@@ -105,7 +105,7 @@ def test_it_rejects_a_window_that_overlaps_one_that_is_planned(imported: Competi
     added = table("Round 2", "test-2", 1)
     with pytest.raises(Refusal, match="overlaps"):
         import_competition(with_rounds(*ROUNDS, added))
-    acts.cancel(
+    lifecycle.cancel(
         round_=imported.rounds.get(number=1),
         by=User.objects.create_superuser("root"),
         reason="Round 2 takes its place.",

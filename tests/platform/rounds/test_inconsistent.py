@@ -25,7 +25,7 @@ from formats.query.rounds.preview import preview
 from formats.query.rounds.round_advancement import advance_round
 from formats.query.rounds.round_audits import AuditState, PieceAudit, audit_state, failed_on
 from rounds.models import Round, RoundEntry
-from rounds.running import acts
+from rounds.running import lifecycle
 from tests.platform.bundle_content import bundle_content
 from tests.platform.claims import claimed_pieces
 from tests.platform.rounds.conftest import digest_of
@@ -165,7 +165,7 @@ def test_an_organiser_overrides_it_after_it_left_and_the_rest_is_decided_again(e
         assert (round_.state, verify(bundle_content(round_)).problems) == ("scored", ())
         lines = Decision.objects.filter(stage__round=round_).order_by("stage__number", "track", "place")
         outcomes.append(list(lines.values_list("stage__number", "player__title", "place", "kept", "inconsistent")))
-        acts.cancel(round_=round_, by=env.organiser, reason="only tried")
+        lifecycle.cancel(round_=round_, by=env.organiser, reason="only tried")
     assert outcomes[0] == outcomes[1]
 
 
@@ -210,7 +210,7 @@ def test_it_rejects_overrides(env: RoundFixture, playing: Round, bob: User) -> N
     override_audit(entry=suspect, by=env.organiser, reason=REASON)
     with pytest.raises(Refusal, match="is already overridden"):
         override_audit(entry=suspect, by=env.organiser, reason=REASON)
-    acts.cancel(round_=playing, by=env.organiser, reason="only tried")
+    lifecycle.cancel(round_=playing, by=env.organiser, reason="only tried")
     suspect.refresh_from_db()
     with pytest.raises(Refusal, match="is cancelled and cannot be changed"):
         override_audit(entry=suspect, by=env.organiser, reason=REASON)

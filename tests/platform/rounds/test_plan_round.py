@@ -23,7 +23,7 @@ from rounds.models import Round
 from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
-from rounds.running import acts
+from rounds.running import lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def test_the_salt_cannot_be_chosen_and_each_try_stays_listed(env: RoundFixture) 
     with pytest.raises(TypeError, match="salt"):
         plan_round(**plan_arguments(env, salt="7" * 64))
     first = plan_round(**plan_arguments(env))
-    acts.cancel(round_=first, by=env.organiser, reason="I do not like the order.")
+    lifecycle.cancel(round_=first, by=env.organiser, reason="I do not like the order.")
     plan_round(**plan_arguments(env))
     assert [(each.number, each.state) for each in Round.objects.order_by("pk")] == [(1, "cancelled"), (2, "planned")]
 
@@ -106,7 +106,7 @@ def test_a_cancelled_round_leaves_the_calendar_free(env: RoundFixture) -> None:
     assert env.plan(source="test-2", day=1).state == "planned"
     with pytest.raises(Refusal, match="overlaps the freeze window"):
         env.plan(source="final", kind="final")
-    acts.cancel(round_=first, by=env.organiser, reason="another day")
+    lifecycle.cancel(round_=first, by=env.organiser, reason="another day")
     first.window.refresh_from_db()
     assert first.window.called_off_at == clock.now()
     assert env.plan(source="final", kind="final").state == "planned"
@@ -114,7 +114,7 @@ def test_a_cancelled_round_leaves_the_calendar_free(env: RoundFixture) -> None:
 
 def test_an_equal_salt_draws_equal_samples(env: RoundFixture) -> None:
     first = env.plan()
-    acts.cancel(round_=first, by=env.organiser, reason="once more")
+    lifecycle.cancel(round_=first, by=env.organiser, reason="once more")
     again = env.plan()
     assert again.sample_set.digest == first.sample_set.digest
 
@@ -156,7 +156,7 @@ def test_it_rejects_samples_of_another_round_until_that_is_cancelled(env: RoundF
     first = env.plan(title="First")
     with pytest.raises(Refusal, match="already used by First"):
         plan_round(**plan_arguments(env))
-    acts.cancel(round_=first, by=env.organiser, reason="a slip")
+    lifecycle.cancel(round_=first, by=env.organiser, reason="a slip")
     assert plan_round(**plan_arguments(env)).number == 2
 
 
@@ -174,7 +174,7 @@ def test_it_rejects_a_round_that_could_not_be_verified_afterwards(
     env.field(4, 4)
     round_ = plan_round(**plan_arguments(env))
     env.submission("late", "model", 4)
-    acts.cancel(round_=round_, by=env.organiser, reason="once more")
+    lifecycle.cancel(round_=round_, by=env.organiser, reason="once more")
     with pytest.raises(Refusal, match="5 models, 4 attacks and 16 samples are more than the 256 results") as refusal:
         plan_round(**plan_arguments(env))
     assert refusal.value.fix == "draw fewer samples"
@@ -203,7 +203,7 @@ def test_it_rejects_the_samples_of_a_round_that_was_cancelled_after_it_played(en
     env.field(2, 2)
     round_ = env.begin(env.plan())
     advance_round(round_)
-    acts.cancel(round_=round_, by=env.organiser, reason="too late")
+    lifecycle.cancel(round_=round_, by=env.organiser, reason="too late")
     with pytest.raises(Refusal, match="no longer secret"):
         plan_round(**plan_arguments(env))
 

@@ -24,7 +24,7 @@ from formats.query.rounds.round_advancement import advance_round
 from formats.query.rounds.round_as_engine_values import facts_of
 from rounds import tasks
 from rounds.models import Round, RoundEntry
-from rounds.running import acts
+from rounds.running import lifecycle
 from tests.platform.claims import claim_piece
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_a_step_takes_the_same_number_of_queries_however_many_play(env: RoundFix
         with CaptureQueriesContext(connection) as queries:
             advance_round(round_)
         taken.append(len(queries))
-        acts.cancel(round_=round_, by=env.organiser, reason="only counted")
+        lifecycle.cancel(round_=round_, by=env.organiser, reason="only counted")
         for number in range(4, 6):  # SQLite writes no more than 999 values at once
             env.submission(f"mo-{number}", "model", number)
             env.submission(f"un-{number}", "untargeted", number)
@@ -247,21 +247,21 @@ def test_paused_no_piece_starts_and_running_ones_are_committed(env: RoundFixture
     advance_round(small)
     claim = claim_piece(env.worker())
     assert claim is not None
-    acts.pause(round_=small, by=env.organiser, reason="a storm")
+    lifecycle.pause(round_=small, by=env.organiser, reason="a storm")
     assert claim_piece(env.worker("b/0")) is None
     piece_queue.commit(claim, env.played(claim))
     advance_round(small)
     assert small.state == "paused"
     assert Match.objects.filter(state=Match.State.SUSPENDED).exists()
 
-    acts.resume(round_=small, by=env.organiser)
+    lifecycle.resume(round_=small, by=env.organiser)
     env.run(small)
     assert small.state == "scored"
 
 
 def test_a_cancelled_round_is_not_played(env: RoundFixture, small: Round) -> None:
     advance_round(small)
-    acts.cancel(round_=small, by=env.organiser, reason="wrong samples")
+    lifecycle.cancel(round_=small, by=env.organiser, reason="wrong samples")
     assert claim_piece(env.worker()) is None
     assert set(Match.objects.values_list("state", flat=True)) == {"cancelled"}
     tasks.sweep()

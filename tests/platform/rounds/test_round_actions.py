@@ -23,7 +23,7 @@ from rounds.planning.entries import frozen
 from rounds.planning.freeze import freeze
 from rounds.publishing.licence_review import confirm_licence, refuse_licence
 from rounds.publishing.publication import publish
-from rounds.running import acts
+from rounds.running import lifecycle
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -33,10 +33,10 @@ SEEDS = 'AS "match__seed"'
 
 ACTS: dict[str, Callable[..., None]] = {
     "freeze": freeze,
-    "start": acts.start,
-    "pause": acts.pause,
-    "resume": acts.resume,
-    "cancel": acts.cancel,
+    "start": lifecycle.start,
+    "pause": lifecycle.pause,
+    "resume": lifecycle.resume,
+    "cancel": lifecycle.cancel,
     "publish": publish,
 }
 TAKEN = {
@@ -69,10 +69,10 @@ def brought_to(env: RoundFixture, state: str) -> Round:
         "planned": [],
         "frozen": [lambda: freeze(**act)],
         "playing": [lambda: env.begin(round_)],
-        "paused": [lambda: env.begin(round_), lambda: acts.pause(**act)],
+        "paused": [lambda: env.begin(round_), lambda: lifecycle.pause(**act)],
         "scored": [lambda: env.scored(round_)],
         "published": [lambda: env.scored(round_), lambda: publish(**act)],
-        "cancelled": [lambda: acts.cancel(**act, reason="a test")],
+        "cancelled": [lambda: lifecycle.cancel(**act, reason="a test")],
     }
     for step in ways[state]:
         step()
@@ -125,16 +125,16 @@ def test_a_match_replayed_while_the_round_is_paused_waits_for_it(env: RoundFixtu
     failed = Match.objects.latest("pk")
     failed.pieces.update(state="failed")
     Match.objects.filter(pk=failed.pk).update(state="failed", fault="the disk is full")
-    acts.pause(round_=round_, by=env.organiser)
+    lifecycle.pause(round_=round_, by=env.organiser)
     replay_failed(failed, env.organiser, "fixed")
     assert env.play() == 0
-    acts.resume(round_=round_, by=env.organiser)
+    lifecycle.resume(round_=round_, by=env.organiser)
     assert env.play() == 1
 
 
 def test_it_rejects_a_cancellation_without_a_reason(env: RoundFixture) -> None:
     with pytest.raises(Refusal, match="needs a reason"):
-        acts.cancel(round_=env.plan(), by=env.organiser, reason=" ")
+        lifecycle.cancel(round_=env.plan(), by=env.organiser, reason=" ")
 
 
 @pytest.fixture

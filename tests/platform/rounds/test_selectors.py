@@ -18,7 +18,7 @@ from formats.query.rounds.stages_and_decisions import decisions, stages, standin
 from rounds import selectors
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions.models import Submission
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def test_queries_do_not_grow_with_the_field(env: RoundFixture) -> None:
             progress(round_)
             estimate(round_)
         taken.append(len(queries))
-        acts.cancel(round_=round_, by=env.organiser, reason="only counted")
+        lifecycle.cancel(round_=round_, by=env.organiser, reason="only counted")
         Submission.objects.all().update(state="withdrawn")
         assert not Match.objects.exists()
     assert taken[0] == taken[1] < 40

@@ -50,7 +50,7 @@ from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release, withdraw
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.test_benchmarks import Stage, play_all, stage
@@ -186,7 +186,7 @@ def published(stage: Stage, the_clock: FakeClock) -> Round:
     )  # fmt: skip
     the_clock.at = round_.window.starts_at
     freeze(round_=round_, by=olga)
-    acts.start(round_=round_, by=olga)
+    lifecycle.start(round_=round_, by=olga)
     play_all()
     CurvesRounds().advance(round_)
     the_clock.at = round_.window.ends_at + hour

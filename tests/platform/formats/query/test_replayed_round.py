@@ -34,7 +34,7 @@ from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release, withdraw
-from rounds.running import acts
+from rounds.running import lifecycle
 from submissions.models import Submission
 from tests.journeys import small_round
 from tests.platform.submissions.pipeline.conftest import push_files
@@ -104,7 +104,7 @@ def released_round(organiser: User, monkeypatch: pytest.MonkeyPatch) -> Round:
         by=organiser,
     )  # fmt: skip
     freeze(round_=round_, by=organiser, reason="It is time.")
-    acts.start(round_=round_, by=organiser, reason="It is time.")
+    lifecycle.start(round_=round_, by=organiser, reason="It is time.")
     worker = Worker.objects.create(name="one/0", worker_class="cpu", started_at=now, last_seen_at=now)
     while round_.state == Round.State.PLAYING:
         with WorkerHeartbeat(worker) as heartbeat:

@@ -12,7 +12,7 @@ from rounds.formats import format_of
 from rounds.models import Round
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
-from rounds.running import acts as rounds
+from rounds.running import lifecycle as rounds
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import play_all
 

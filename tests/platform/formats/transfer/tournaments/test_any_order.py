@@ -42,7 +42,7 @@ from rounds.models import Round
 from rounds.planning.freeze import freeze
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
-from rounds.running import acts as rounds
+from rounds.running import lifecycle as rounds
 from rounds.tasks import advance_round
 from submissions import services as submissions
 from submissions.models import Player, Submission

@@ -34,7 +34,7 @@ from rounds.models import Round
 from rounds.publishing.licence_review import refuse_licence
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
-from rounds.running import acts as rounds
+from rounds.running import lifecycle as rounds
 from submissions import services as submissions
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run

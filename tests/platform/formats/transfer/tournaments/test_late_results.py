@@ -18,7 +18,7 @@ from rounds.formats import format_of
 from rounds.models import Round
 from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
-from rounds.running import acts as rounds
+from rounds.running import lifecycle as rounds
 from rounds.tasks import advance_round
 from submissions.models import Submission
 from tests.platform.claims import claim_run, take_run

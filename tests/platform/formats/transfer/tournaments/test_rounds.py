@@ -37,7 +37,7 @@ from rounds.publishing.preview import preview_digest
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import open_part, release
 from rounds.release.signing_keys import public_key
-from rounds.running import acts as rounds
+from rounds.running import lifecycle as rounds
 from rounds.running.dashboard_data import dashboard as dashboard_of
 from rounds.site_verification import verify
 from submissions.models import Player, Submission
