@@ -26,11 +26,13 @@ class Turn(NamedTuple):
     entry: int | None
     queued_at: datetime
     low_priority: bool = False
+    claimable: Q = Q()
+    """Which items the worker may claim that this turn was found for; all by default."""
 
     @property
     def items(self) -> Q:
         """Which items belong to it: a round belongs to no team."""
-        of_priority = Q(priority=self.priority)
+        of_priority = Q(priority=self.priority) & self.claimable
         return of_priority if self.priority == Priority.ROUND else of_priority & Q(entry=self.entry)
 
 

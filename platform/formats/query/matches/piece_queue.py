@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from core import clock, event_log, platform_error_report, worker_notifications
 from formats.query.matches import kept_frames
@@ -50,7 +50,9 @@ class Claim:
 
 def turns(worker: Worker, now: datetime) -> list[Turn]:
     """Return the teams with pieces that `worker` may claim."""
-    return waiting_turns(waiting_for(worker, now), now)
+    claimable = _claimable(worker, now)
+    pieces = waiting(now).filter(claimable)
+    return [turn._replace(claimable=claimable) for turn in waiting_turns(pieces, now)]
 
 
 def claim(worker: Worker, turn: Turn, now: datetime) -> Claim | None:
@@ -60,12 +62,16 @@ def claim(worker: Worker, turn: Turn, now: datetime) -> Claim | None:
     """
     # passed as keys, which are few: databases have planned an anti-join over every piece
     busy = held_matches()
-    return _claim_first(worker, now, lambda pieces: _first_of(pieces.filter(turn.items).order_by(*IN_ORDER), busy))
+    pieces = waiting(now).filter(turn.items).order_by(*IN_ORDER)
+    return _claim_first(worker, now, pieces, lambda free: _first_of(free, busy))
 
 
 def claim_next(worker: Worker, match: Match) -> Claim | None:
     """Claim the next piece of the match whose players are running; return None if none waits."""
-    return _claim_first(worker, clock.database_now(), lambda pieces: _next_of(pieces, match))
+    now = clock.database_now()
+    # the model's instance of a session has to end before the audit
+    pieces = waiting_for(worker, now).filter(match=match, kind=Piece.Kind.PLAY).order_by("number")
+    return _claim_first(worker, now, pieces, lambda free: _next_of(free, match))
 
 
 def commit(held: Claim, played: PlayedPiece) -> None:
@@ -150,12 +156,17 @@ def fail_given_up() -> int:
 
 
 def waiting_for(worker: Worker, now: datetime | None = None) -> QuerySet[Piece]:
-    """Return the pieces that `worker` may claim now: without a GPU, those of matches that need none.
+    """Return the pieces that `worker` may claim now."""
+    return waiting(now).filter(_claimable(worker, now or clock.database_now()))
+
+
+def _claimable(worker: Worker, now: datetime) -> Q:
+    """Return which waiting pieces `worker` may claim: without a GPU, those of matches that need none.
 
     A model is never audited while its host plays it (see `formats.query.matches.audit_placement`).
     """
-    pieces = waiting(now).exclude(withheld_from(host_of(worker.name), now or clock.database_now()))
-    return pieces if worker.worker_class == Worker.Class.GPU else pieces.filter(match__needs_gpu=False)
+    allowed = ~withheld_from(host_of(worker.name), now)
+    return allowed if worker.worker_class == Worker.Class.GPU else allowed & Q(match__needs_gpu=False)
 
 
 def _count(rows: QuerySet[Row], act: Callable[[Row], bool]) -> int:
@@ -170,12 +181,14 @@ def _count(rows: QuerySet[Row], act: Callable[[Row], bool]) -> int:
     return changed
 
 
-def _claim_first(worker: Worker, now: datetime, first: Callable[[QuerySet[Piece]], Piece | None]) -> Claim | None:
-    """Claim the piece that `first` chooses of those that `worker` may claim."""
+def _claim_first(
+    worker: Worker, now: datetime, pieces: QuerySet[Piece], first: Callable[[QuerySet[Piece]], Piece | None]
+) -> Claim | None:
+    """Claim for `worker` the piece that `first` chooses of those of `pieces` that nobody else claims."""
     while True:
         with transaction.atomic():
             # locked rows are being claimed by others; on databases without such locks, writers wait for each other
-            piece = first(waiting_for(worker, now).select_for_update(skip_locked=True, of=("self",)))
+            piece = first(pieces.select_for_update(skip_locked=True, of=("self",)))
             if piece is None:
                 return None
             if take(piece, now, worker=worker):
@@ -184,8 +197,7 @@ def _claim_first(worker: Worker, now: datetime, first: Callable[[QuerySet[Piece]
 
 
 def _next_of(pieces: QuerySet[Piece], match: Match) -> Piece | None:
-    # the model's instance of a session has to end before the audit
-    piece = pieces.filter(match=match, kind=Piece.Kind.PLAY).order_by("number").first()
+    piece = pieces.first()
     if piece is not None:
         piece.match = match
     return piece
