@@ -7,6 +7,7 @@ until the input ends. Requests and answers are a JSON object and bytes: what com
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -195,3 +196,4 @@ def _answer(parser: Parser, fields: Fields, body: bytes) -> tuple[Fields, bytes]
 
 if __name__ == "__main__":
     main()
+    gc.freeze()  # the memory goes with the process: its end searches for no cycles
