@@ -22,6 +22,8 @@ from config.site_identity_check import require_site
 from core.log_formatters import replace_log_ids
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# it would run the system checks, ignore what they find, and load all pages for them; `migrate` and `doctor` run them
+os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 TRANSPORT_ALIASES["filesystem"] = "config.file_system_broker:Transport"
 
