@@ -29,10 +29,12 @@ RUN python3 -m venv /usr/local/venv \
 ENV PATH=/usr/local/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin GIT_PYTHON_REFRESH=quiet
 CMD ["python3"]
 
-FROM python AS source
+FROM python AS compiler
 RUN apt-get -qq update \
- && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends gcc libc6-dev >/dev/null \
+ && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends gcc libc6-dev libpq-dev python3-dev >/dev/null \
  && rm -rf /var/lib/apt/lists/*
+
+FROM compiler AS source
 WORKDIR /srv/gauntlet
 COPY evaluation/formats/query/referee/distances.c ./
 RUN cc -O3 -shared -fPIC -o _distances.so distances.c
@@ -45,16 +47,16 @@ RUN python3 -m venv /opt/build \
  && deploy/install /opt/build/bin/python build \
  && deploy/kit /opt/build/bin/python
 
-FROM python AS packages
+FROM compiler AS packages
 COPY deploy/install /packages/
 COPY deploy/locks /packages/locks
 RUN python3 -m venv /opt/venv \
- && /packages/install /opt/venv/bin/python site traces \
+ && /packages/install /opt/venv/bin/python site-libpq traces \
  && { /opt/venv/bin/python -m compileall -q -j 0 /opt/venv/lib || true; }
 
 FROM python AS web
 RUN apt-get -qq update \
- && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends git git-lfs openssh-client postgresql-client restic >/dev/null \
+ && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends git git-lfs libpq5 openssh-client postgresql-client restic >/dev/null \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 10001 --home-dir /var/lib/gauntlet --no-create-home gauntlet
 COPY --from=packages /opt/venv /opt/venv

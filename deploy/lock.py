@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -54,6 +55,16 @@ def locked(needed: list[str], constraints: str, before: str) -> str:
         return lock.read_text(encoding="utf-8")
 
 
+def blocks_of(lock: str) -> dict[str, re.Match[str]]:
+    """Return the packages of a lock by name."""
+    return {block["name"]: block for block in BLOCK.finditer(lock)}
+
+
+def text_of(blocks: Iterable[re.Match[str]]) -> str:
+    """Return the lock of some packages."""
+    return "".join(block[0] for block in blocks)
+
+
 def cpu_build(torch: str) -> str:
     """Return the lock of PyTorch's CPU build of a version, "torch==2.13.0". Exit if its hashes are not known."""
     if torch not in CPU_BUILD:
@@ -85,18 +96,25 @@ def main() -> None:
     for name, title, needed in (
         ("build", "What builds the wheels of this project.", PYPROJECT["build-system"]["requires"]),
         ("command", "What the command `gauntlet` needs, for participants.", COMMAND),
-        ("site", "What a site needs, without the packages of players.", site),
     ):
         write(name, title, locked(needed, constraints, read(name)))
+
+    blocks = blocks_of(locked(site, constraints, read("site") + read("psycopg2-binary")))
+    binary = blocks.pop("psycopg2-binary")
+    write("site", "What a site needs, without psycopg2 and the packages of players.", text_of(blocks.values()))
+    write("psycopg2-binary", "psycopg2 with a libpq of its own.", text_of([binary]))
+    source = locked([f"psycopg2=={binary['version']}"], constraints, read("psycopg2"))
+    write("psycopg2", "psycopg2 for the libpq of the system.", source)
+    compiler = locked(["setuptools"], constraints, read("psycopg2-build"))
+    write("psycopg2-build", "What compiles psycopg2.", compiler)
 
     # their versions are among those of the tests: `make setup` does not install them
     pins = constraints + (ROOT / "constraints-dev.txt").read_text(encoding="utf-8")
     write("traces", "What a site needs to send traces.", locked(EXTRAS["traces"], pins, read("traces")))
 
-    players = locked(EXTRAS["players"], constraints, read("players") + read("pytorch"))
-    blocks = {block["name"]: block for block in BLOCK.finditer(players)}
+    blocks = blocks_of(locked(EXTRAS["players"], constraints, read("players") + read("pytorch")))
     ours = {name for name in blocks if name in pinned and name != "torch"}
-    rest, cuda = ("".join(blocks[name][0] for name in blocks if (name in ours) is own) for own in (True, False))
+    rest, cuda = (text_of(blocks[name] for name in blocks if (name in ours) is own) for own in (True, False))
     write("players", "What bundled players need beside PyTorch.", rest)
     write("pytorch", "PyTorch of PyPI, with the CUDA packages that it needs on Linux.", cuda)
     write("pytorch-cpu", "PyTorch without CUDA.", cpu_build(f"torch=={blocks['torch']['version']}"))

@@ -18,12 +18,8 @@ _INIT = ("/sbin/docker-init", "/usr/sbin/docker-init", "/dev/init")
 _SOCKET_DIRECTORY = "/run/gauntlet"
 
 
-def examine_docker(start: StartPlayer, client: DockerClient, image: str, *, system_call_filter: bool) -> list[Guard]:
-    """Try to break out of containers of `image`.
-
-    `system_call_filter` says whether the kernel's filter is required; gVisor, which handles system calls itself,
-    has none.
-    """
+def examine_docker(start: StartPlayer, client: DockerClient, image: str) -> list[Guard]:
+    """Try to break out of containers of `image`."""
     probes = GuardTrials(start, image)
     seen = probes.answer("look")
     return [
@@ -31,7 +27,7 @@ def examine_docker(start: StartPlayer, client: DockerClient, image: str, *, syst
         guard_trials.root_guard(seen),
         guard_trials.capability_guard(seen),
         guard_trials.privilege_guard(seen),
-        _filter_guard(seen, required=system_call_filter),
+        _filter_guard(seen),
         _user_guard(seen),
         guard_trials.socket_guard(seen),
         _mount_guard(seen),
@@ -46,9 +42,9 @@ def examine_docker(start: StartPlayer, client: DockerClient, image: str, *, syst
     ]
 
 
-def _filter_guard(seen: dict[str, Any], *, required: bool) -> Guard:
+def _filter_guard(seen: dict[str, Any]) -> Guard:
     state = seen["status"]["Seccomp"]
-    return Guard("system call filter", state == "2", f"Seccomp {state} (2 is a filter)", required)
+    return Guard("system call filter", state == "2", f"Seccomp {state} (2 is a filter)")
 
 
 def _user_guard(seen: dict[str, Any]) -> Guard:

@@ -73,18 +73,17 @@ class DockerSandbox(Sandbox):
     name = "docker"
     for_untrusted_code = True
 
-    def __init__(self, runtime: str | None = None, *, base_image: str | None = None) -> None:
+    def __init__(self, *, base_image: str | None = None) -> None:
         """Connect to the engine. Raise `Fault` if none answers.
 
-        `runtime` is the engine's name of another runtime, e.g. "runsc" (gVisor). `base_image` is the image of the
-        self-test's probes and needs python3 (default: $GAUNTLET_BASE_IMAGE, else gauntlet-base:latest).
+        `base_image` is the image of the self-test's probes and needs python3 (default: $GAUNTLET_BASE_IMAGE, else
+        gauntlet-base:latest).
         """
-        self.runtime = runtime
         self.base_image: str = base_image or os.environ.get("GAUNTLET_BASE_IMAGE") or "gauntlet-base:latest"
         self.client = connect_engine()
         weakref.finalize(self, self.client.close)
         with as_fault("reading its identity"):
-            self._guards = ProvedGuards(f"{self.client.info()['ID']} {runtime} {self.base_image}")
+            self._guards = ProvedGuards(f"{self.client.info()['ID']} {self.base_image}")
         self._left: set[str] = set()
 
     def start(
@@ -161,7 +160,7 @@ class DockerSandbox(Sandbox):
 
     def self_test(self) -> list[Guard]:
         self._check_image(self.base_image)
-        guards = examine_docker(self._start, self.client, self.base_image, system_call_filter=self.runtime is None)
+        guards = examine_docker(self._start, self.client, self.base_image)
         self._guards.remember(guards)
         return guards
 
@@ -176,9 +175,7 @@ class DockerSandbox(Sandbox):
             raise Fault(f"{program.name} was built as a directory; the docker sandbox runs images")
         self._check_image(program.image)
         name = f"gauntlet-{uuid.uuid4().hex}"
-        host = self.client.api.create_host_config(
-            **_limits(socket_directory, resources, self.runtime, folders, gpu=program.gpu)
-        )
+        host = self.client.api.create_host_config(**_limits(socket_directory, resources, folders, gpu=program.gpu))
         host["MaskedPaths"] = [*_MASKED, *map(str, (*process_figures(), *device_figures()))]
         options = _options(program, socket_directory, resources, folders)
         memory = HostMemory(resources.memory_bytes)
@@ -235,9 +232,7 @@ def _options(
     }
 
 
-def _limits(
-    socket_directory: Path, resources: Resources, runtime: str | None, folders: Sequence[Folder], *, gpu: bool
-) -> dict[str, Any]:
+def _limits(socket_directory: Path, resources: Resources, folders: Sequence[Folder], *, gpu: bool) -> dict[str, Any]:
     """Return what the container may use of the host; most lines are a guard."""
     device = resources.gpu if gpu else None
     return {
@@ -269,5 +264,4 @@ def _limits(
         # two files: when one is full, the other holds its end; the engine's data around each line counts, too
         "log_config": LogConfig(type="json-file", config={"max-size": str(resources.log_bytes), "max-file": "2"}),
         "device_requests": [DeviceRequest(device_ids=[device], capabilities=[["gpu"]])] if device is not None else [],
-        "runtime": runtime,
     }

@@ -25,9 +25,9 @@ class Examination:
     remark: str
 
 
-def examine(runtime: str | None = None) -> list[Examination]:
-    """Try all guards of the process sandbox, then of the docker sandbox (with `runtime`). Takes seconds for each."""
-    return [_examine_process(), _examine_docker(runtime)]
+def examine() -> list[Examination]:
+    """Try all guards of the process sandbox, then of the docker sandbox. Takes seconds for each."""
+    return [_examine_process(), _examine_docker()]
 
 
 def _examine_process() -> Examination:
@@ -35,12 +35,16 @@ def _examine_process() -> Examination:
     return Examination(sandbox.name, True, False, tuple(sandbox.self_test()), sandbox.limitations())
 
 
-def _examine_docker(runtime: str | None) -> Examination:
+def _examine_docker() -> Examination:
     try:
-        guards = tuple(DockerSandbox(runtime).self_test())
+        guards = tuple(DockerSandbox().self_test())
     except Fault as fault:
         return Examination(DockerSandbox.name, False, False, (), str(fault))
     fit = all(guard.held for guard in guards if guard.required)
     return Examination(
-        DockerSandbox.name, True, fit, guards, "Does not stop attacks on the kernel; use gVisor against them."
+        DockerSandbox.name,
+        True,
+        fit,
+        guards,
+        "Does not stop attacks on the kernel; give players a virtual machine of their own.",
     )

@@ -50,11 +50,11 @@ class _Forms(HTMLParser):
 
 
 class WebClient:
-    """A browser session at the site `url`."""
+    """A browser session at the site `url`; `session` is what sends its requests, if not one of its own."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, session: requests.Session | None = None) -> None:
         self._url = url
-        self._session = requests.Session()
+        self._session = session or requests.Session()
 
     def register(self, username: str, password: str) -> None:
         """Register an account and log in."""

@@ -9,7 +9,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-INSTALLED = {"build", "command", "site", "players", "pytorch", "pytorch-cpu", "traces"}
+INSTALLED = {
+    *("build", "command", "site", "psycopg2", "psycopg2-binary", "psycopg2-build"),
+    *("players", "pytorch", "pytorch-cpu", "traces"),
+}
 """The locks of what servers and participants install; "release" is for those who make releases."""
 ONLY_ELSEWHERE = {"pywin32"}
 """What the command needs on Windows alone, where nobody plays: constraints.txt has no version of it."""
@@ -52,10 +55,14 @@ def test_the_locks_have_the_versions_of_the_constraints_and_leave_none_out(root:
         pinned = own | versions(root / "constraints-dev.txt") if lock == "traces" else own
         differing = {name for name, version in content.items() if pinned.get(name, version) != version}
         assert differing == set(), f"{lock}.txt is older than constraints.txt: run make lock"
-        if lock != "pytorch":  # the packages of CUDA follow from PyTorch's own pins
+        if lock not in {"pytorch", "psycopg2"}:  # the packages of CUDA follow from PyTorch's own pins
             assert content.keys() - pinned.keys() <= ONLY_ELSEWHERE, lock
         found |= content.keys()
     assert own.keys() - found == set(), "run make lock"
+
+
+def test_servers_and_laptops_have_one_version_of_psycopg2(locks: dict[str, Path]) -> None:
+    assert versions(locks["psycopg2"])["psycopg2"] == versions(locks["psycopg2-binary"])["psycopg2-binary"]
 
 
 def test_a_participant_gets_the_versions_with_which_the_site_runs_players(locks: dict[str, Path]) -> None:

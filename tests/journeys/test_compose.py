@@ -172,11 +172,14 @@ def test_one_command_starts_a_site_that_scores_a_push_over_tls(
 
     doctor = server.manage("doctor")
     assert "problem" not in doctor, doctor
-    # 1. the web server, which strangers talk to, has neither the engine nor what players need
+    # 1. the web server, which strangers talk to, has neither the engine nor what players need, and Debian's libpq
     assert server.compose("exec", "-T", "web", "sh", "-c", "ls /var/run/docker.sock 2>&1 || true").startswith("ls:")
-    assert "None" in server.compose(
-        "exec", "-T", "web", "python", "-c", "import importlib.util; print(importlib.util.find_spec('torch'))"
-    )
+    look = "import importlib.util, psycopg2; print(importlib.util.find_spec('torch'), *open('/proc/self/maps'))"
+    seen = server.compose("exec", "-T", "web", "python", "-c", look)
+    assert seen.startswith("None ")
+    libraries = set(re.findall(r"\S+/libpq\S+", seen))
+    assert libraries
+    assert all(each.startswith("/usr/lib/") for each in libraries), libraries
     # 2. only the proxy listens outside, and for hosts what they share
     assert set(re.findall(r"->(\d+)/tcp", server.ports())) == {"80", "443", "5432", "6379", "8333"}
     # 3. clients that send a form more slowly than anybody types hold no thread of the web server
