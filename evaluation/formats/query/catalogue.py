@@ -31,6 +31,8 @@ _GUIDED_FILTER = (
     | _SURROGATE_NETWORKS
     | {"adaptive_ensemble.py": "adaptive-ensemble/main.py", "boundary_filter.py": "boundary-filter/main.py"}
 )
+_SQBA = _LABEL_STEPS | _HOPSKIPJUMP | _SURROGATE_NETWORKS
+_PRIOR_OPT = _LABEL_STEPS | _SURROGATE_NETWORKS | {"biased_boundary.py": "biased-boundary/main.py"}
 _COMPACT_SURROGATES = {
     "surrogate-plain.safetensors": "compact-plain/weights.safetensors",
     "surrogate-robust.safetensors": "compact-robust/weights.safetensors",
@@ -56,10 +58,12 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "compact-guided-boundary-filter": (_program_of("guided-boundary-filter") | _GUIDED_FILTER | _COMPACT_SURROGATES),
     "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATES,
     "compact-plain": _program_of("plain-resnet") | _NETWORK,
+    "compact-prior-opt": _program_of("prior-opt") | _PRIOR_OPT | _COMPACT_SURROGATES,
     "compact-robust": _program_of("plain-resnet") | _NETWORK,
     "compact-single-step-transfer": (
         _program_of("single-step-transfer") | _NETWORK | {"surrogate.safetensors": "compact-plain/weights.safetensors"}
     ),
+    "compact-sqba": _program_of("sqba") | _SQBA | _COMPACT_SURROGATES,
     "compact-targeted-adaptive-ensemble": (
         _program_of("adaptive-ensemble") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
     ),
@@ -72,6 +76,7 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "compact-targeted-iterative-transfer": (
         _program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATES
     ),
+    "compact-targeted-prior-opt": _program_of("prior-opt") | _PRIOR_OPT | _COMPACT_SURROGATES,
     "efficientnet-lite0": _LITE_NETWORK,
     "efficientnet-lite1": _SCALED_LITE_NETWORK,
     "efficientnet-lite2-smoothed": _SCALED_LITE_NETWORK,
@@ -82,9 +87,11 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "hopskipjump": _LABEL_STEPS,
     "iterative-transfer": _NETWORK | _DIGIT_SURROGATES,
     "plain-resnet": _NETWORK,
+    "prior-opt": _PRIOR_OPT | _DIGIT_SURROGATES,
     "qeba": _LABEL_STEPS | _HOPSKIPJUMP,
     "randomised-smoothing": _NETWORK | {"smoothed_classifier.py": "shared/smoothed_classifier.py"},
     "single-step-transfer": (_NETWORK | {"surrogate.safetensors": "adversarial-logit-pairing/weights.safetensors"}),
+    "sqba": _SQBA | _DIGIT_SURROGATES,
     "surfree": _LABEL_STEPS,
     "tangent": _LABEL_STEPS,
     "targeted-adaptive-ensemble": (
@@ -104,6 +111,7 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "targeted-interpolation": _STARTS,
     "targeted-iterative-transfer": _NETWORK | _DIGIT_SURROGATES | _STARTS,
     "targeted-pointwise": _STARTS,
+    "targeted-prior-opt": _program_of("prior-opt") | _PRIOR_OPT | _DIGIT_SURROGATES | _STARTS,
     "targeted-qeba": _program_of("qeba") | _LABEL_STEPS | _HOPSKIPJUMP | _STARTS,
     "targeted-tangent": _program_of("tangent") | _LABEL_STEPS | _STARTS,
     "trades-ensemble": _NETWORK | {"weighted_ensemble.py": "shared/weighted_ensemble.py"},

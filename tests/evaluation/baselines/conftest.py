@@ -14,6 +14,7 @@ from evaluation.formats.query.catalogue import find_baseline
 
 OWN_MODULES = (
     "adaptive_ensemble",
+    "biased_boundary",
     "boundary_filter",
     "hopskipjump",
     "label_steps",

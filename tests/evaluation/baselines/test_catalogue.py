@@ -51,16 +51,20 @@ DIGESTS = {
     "compact-biased-boundary": "sha256:5a850080bd14ac1713c76f4b9a317cf77b933a6318367e9493d84edeceb0f415",
     "compact-guided-boundary-filter": "sha256:2b62ecfa6e156fcfcea07ad1dbe93aac68de2240441dfef2a98df3ac7b91dc03",
     "compact-iterative-transfer": "sha256:a3992bfdf985cd678eb417ec02d25137bfb4c07e09b4422eff0946c0f3482f83",
+    "compact-prior-opt": "sha256:9b507e4588cffbce76a99e4d4cadfbd8b49138ef3cb5b85467ae991d48ab17e6",
     "compact-single-step-transfer": "sha256:2315d84a79f3ad9c553fde4623eb8154062d08f0c6ebda0c0cdd24ac3c91c9f0",
+    "compact-sqba": "sha256:d8957afb8b26f2355d0fc90417875e5b3405f03067772266e21193cc9920777e",
     "evolutionary": "sha256:e21d86e0f3eee4d0e949467a156c59c8c5f90a5dd56e45dfd7778b8ed15c9870",
     "gaussian-noise": "sha256:9e5977627a9c2ff786e67b707f6d8d4b11060d0fa9c0bd5f8b461772b2f8a670",
     "geoda": "sha256:25c900dd8f409ddae44185c626366055d34fc9c0779cd357b4c4ebf4cf62f003",
     "guided-boundary-filter": "sha256:c343f13feb8a5ebfe06798fbd6c11793f522158df3bd42095b662c2f25ed1e7f",
     "hopskipjump": "sha256:ecd8cb10f6e0338f74ca7251e12cdd1f9991d4ecfac0c3dd9b44fce2fc509ec6",
     "iterative-transfer": "sha256:2df03258c2577f56ba5a4f83c40957922e6b7041a7f3c56345cd9edafc5432a2",
+    "prior-opt": "sha256:f479e70b7e67c291b7aa29a0fa7a5531ed04b5a2f8122b14aae5cde3041b2642",
     "qeba": "sha256:05d39682993f11d33f6935d9e3f1a20c4351a36ad068c31ee815af9af345739f",
     "salt-and-pepper": "sha256:e72bea218057aff0a8d7bf4fbdf4ab7b4b062c0077b204f124aaec1184bceb76",
     "single-step-transfer": "sha256:45e9840b8ebe417eb312a33e54e38c8c158cac25ef81fff12f73e59c66ca28dc",
+    "sqba": "sha256:57b85a85a2a6993991e9b683b6be9b9e79d15efeba22fec394f1aa941bae36b4",
     "surfree": "sha256:ae6ca8acbf4a92b36d6df60c7ce4f5a491f187b01395d6e1e7978fa479ffcd69",
     "tangent": "sha256:39730f9ae5baea56072574fc84ad6a0cf0af692845149492ef6914db9557d6c3",
     "compact-targeted-adaptive-ensemble": "sha256:48c09000b43702c73baf198d4852ced215b992ee4b1ee492b841102af32514c6",
@@ -69,6 +73,7 @@ DIGESTS = {
         "sha256:5b9208677eedf2f65583bac8835dc58c4a5f96d03da982a56278cdfb27d8296c"
     ),
     "compact-targeted-iterative-transfer": "sha256:13e4a4bbea0e2456b1c206e2640986b2cfbf3e512b22b648fada9a5a57c39d6a",
+    "compact-targeted-prior-opt": "sha256:27dbcd0f3f20f60eb318a80f772c0f586462c9a65d586c4e7f040b8223c76b89",
     "targeted-adaptive-ensemble": "sha256:150bb5382fb55f99aee64c811710b5f70c916469c1564a3a75ede815fcf13476",
     "targeted-biased-boundary": "sha256:13de50a014c2cee13d02f6d47e4205f64c90ac6b7390ad464344d8ad34b7b214",
     "targeted-boundary": "sha256:f030c85ee4ff0b653cd7449dd9539a50ce349afbac9db3ee9e4467e08eab77ce",
@@ -80,6 +85,7 @@ DIGESTS = {
     "targeted-interpolation": "sha256:f64972f1e83db1dfab0957a24993c438b0c20677012706c6bbacc9f7be2af59e",
     "targeted-iterative-transfer": "sha256:8b8f2199d59b616798af2869e5f98419ab32a710ac0faec760c93513a74e83d0",
     "targeted-pointwise": "sha256:4aefcf4066a76b88d62f3e7fd2a6f18521ca9579beada8aa788d0f658d061645",
+    "targeted-prior-opt": "sha256:1247494a4aeb58108cc1a92921741e915e162017bf63b1eb60cb5e260cf67a78",
     "targeted-qeba": "sha256:268c412e9f830ff397e05b9e158de1570f4b2a6e721434ebecf4d99add8b1433",
     "targeted-tangent": "sha256:d12956ae93a0441280430c19d8135eac8a11326b42105387fefee2a0b645237f",
 }
@@ -90,8 +96,8 @@ every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda bas
 
 def test_the_catalogue_has_its_submissions_of_each_track_with_different_names() -> None:
     tracks = [baseline.track for baseline in baselines()]
-    assert [tracks.count(track) for track in TrackName] == [12, 21, 17]
-    assert len({baseline.name for baseline in baselines()}) == 50
+    assert [tracks.count(track) for track in TrackName] == [12, 25, 19]
+    assert len({baseline.name for baseline in baselines()}) == 56
 
 
 def test_each_data_set_has_its_submissions() -> None:
