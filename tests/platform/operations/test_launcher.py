@@ -51,6 +51,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.avoided: list[list[str]] = []
+        self.waiting: list[WorkerJob] = []
         self.refusal = ""
 
     def hosts(self) -> set[str]:
@@ -63,10 +64,10 @@ class Recorder:
         return "1"
 
     def jobs(self) -> list[WorkerJob]:
-        return []
+        return self.waiting
 
     def cancel(self, numbers: Sequence[str]) -> None:
-        raise AssertionError(f"there are no jobs {numbers}")
+        self.waiting = [job for job in self.waiting if job.number not in numbers]
 
 
 @pytest.fixture
@@ -83,6 +84,16 @@ def test_a_host_whose_check_is_due_gets_the_job_that_makes_it(engine: Recorder) 
     """Without one it would be out of service for ever, as after an outage of the object store."""
     scaling.step(engine, JobLimits(most=1, slots=1), worker_class="cpu")
     assert engine.avoided == [["drained", "later"]]
+
+
+def test_a_job_that_waits_is_asked_for_again_once_a_host_that_it_avoids_is_due(engine: Recorder) -> None:
+    """It would wait for ever where no other host has room for it."""
+    engine.waiting = [WorkerJob("7", running=False, without=frozenset({"due", "later"}))]
+    scaling.step(engine, JobLimits(most=1, slots=1), worker_class="cpu")
+    assert (engine.waiting, engine.avoided) == ([], [["drained", "later"]])
+    engine.waiting = [WorkerJob("8", running=False, without=frozenset({"drained", "later"}))]
+    scaling.step(engine, JobLimits(most=1, slots=1), worker_class="cpu")
+    assert [job.number for job in engine.waiting] == ["8"]
 
 
 def test_while_all_hosts_wait_for_their_check_the_engine_is_asked_for_no_job(
