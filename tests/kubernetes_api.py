@@ -29,7 +29,7 @@ VERBS = {"GET": "list", "POST": "create", "DELETE": "delete"}
 
 @cache
 def schemas() -> dict[str, Any]:
-    """Return the published schemas, without a field that they do not name."""
+    """Return the published schemas, which allow no field that they do not name."""
     read: dict[str, Any] = json.loads((ROOT / "tests" / "kubernetes-schemas.json").read_text())
     return read
 

@@ -82,12 +82,12 @@ class KubernetesLauncher:
                     method, f"{self.server}{path}", json=body, params=query, headers=headers, timeout=_SECONDS,
                     allow_redirects=False,
                 )  # fmt: skip
-            found = answer.json()
-        except (OSError, ValueError) as error:  # errors of requests are both
+            found = dict(answer.json())
+        except (OSError, TypeError, ValueError) as error:  # those of requests, and an answer that is no object
             raise EngineError(f"Kubernetes does not answer {method} {path}: {error}") from error
         if answer.status_code >= 300 and not (gone_is_fine and answer.status_code == requests.codes.not_found):
             raise EngineError(f"Kubernetes refuses {method} {path} ({answer.status_code}): {found.get('message', '')}")
-        return dict(found)
+        return found
 
 
 def _worker_job(job: Mapping[str, Any], pod: Mapping[str, Any] | None) -> WorkerJob | None:

@@ -108,10 +108,11 @@ def test_what_an_operator_applies_fits_the_schemas_and_grants_what_the_launcher_
         (RefusalError(500, "InternalError", "etcdserver: request timed out"), r"refuses .* \(500\)"),
         (b"HTTP/1.1 302 Found\r\nLocation: https://elsewhere.example/\r\nContent-Length: 2\r\n\r\n{}", r"\(302\)"),
         (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 8\r\n\r\n<a page>", "does not answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnull", "does not answer"),
         (b"", "does not answer"),
         (0.6, "does not answer .*timed out"),
     ],
-    ids=["401", "quota", "409", "410", "500", "redirection", "a page", "hangs up", "silence"],
+    ids=["401", "quota", "409", "410", "500", "redirection", "a page", "null", "hangs up", "silence"],
 )
 def test_a_refusal_is_said_and_the_next_request_is_a_new_one(
     api: KubernetesApi, kubernetes_launcher: KubernetesLauncher, monkeypatch: pytest.MonkeyPatch, answer: Any, said: str
