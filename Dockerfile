@@ -71,7 +71,7 @@ CMD ["gunicorn", "--config", "python:config.web_server", "--bind", "0.0.0.0:8000
 FROM ${BASE} AS worker
 USER root
 RUN apt-get -qq update \
- && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends git git-lfs >/dev/null \
+ && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends bubblewrap git git-lfs >/dev/null \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 10001 --home-dir /var/lib/gauntlet --no-create-home gauntlet
 COPY deploy/install /packages/

@@ -23,7 +23,7 @@ from statistics import fmean, quantiles
 from typing import Any
 
 import django
-from django.db import close_old_connections, connection
+from django.db import connection
 
 from bench.interleaved import say
 from bench.pages import database_seconds, own_database
@@ -257,8 +257,6 @@ class Clients:
         return None
 
     def _make(self, due: float, _: int, kind: str, call: Callable[[float], None]) -> None:
-        if kind == "beat":
-            close_old_connections()  # as the thread of a real one does; it may connect again below
         before, start, seen = database_seconds(), time.time(), self._seen[kind]
         try:
             call(start)

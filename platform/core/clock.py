@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from django.db import connection
+from django.db.models import DateTimeField, Expression, Value
+from django.db.models.functions import Now
 from django.utils import timezone
 
 
@@ -26,6 +28,11 @@ def database_now() -> datetime:
         cursor.execute("SELECT clock_timestamp()")
         moment: datetime = cursor.fetchone()[0]
     return moment.astimezone(UTC)
+
+
+def database_time() -> Expression:
+    """Return the time of `database_now` as an expression, for a statement that needs no other one before it."""
+    return Value(now(), output_field=DateTimeField()) if connection.vendor == "sqlite" else Now()
 
 
 def database_started_within(period: timedelta) -> bool:

@@ -7,7 +7,6 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 
 from django.conf import settings
@@ -92,10 +91,10 @@ class _Heartbeat(lease.Heartbeat):
         super().__init__(FLUSH_SECONDS)
         self._renewed = time.monotonic()
 
-    def renew(self, now: datetime | None = None) -> None:
+    def renew(self) -> None:
         """Renew the lease when it is due."""
         if time.monotonic() >= self._renewed + lease.BEAT_SECONDS:
-            super().renew(now)
+            super().renew()
             self._renewed = time.monotonic()
 
 

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self
 
 from django.db import Error, connection, models
 from django.db.models import QuerySet
+from django.db.models.lookups import LessThan
 
 from core import clock
 
@@ -60,9 +61,11 @@ class Leased(models.Model):
         """Return this row if its lease has expired, and was not renewed since the row was read."""
         return self.held().filter(lease_until__lt=clock.database_now())
 
-    def renew(self, now: datetime | None = None) -> bool:
-        """Renew the lease at `now` (by default read from the database); return False if the claim is lost."""
-        return self.held().update(lease_until=(now or clock.database_now()) + self.LEASE) == 1
+    def renew(self, until: datetime | None = None) -> bool:
+        """Renew the lease, before `until`, in one statement; return False if the claim is lost, or it is too late."""
+        now = clock.database_time()
+        held = self.held() if until is None else self.held().filter(LessThan(now, until))
+        return held.update(lease_until=now + self.LEASE) == 1
 
     def release(self, **values: Any) -> bool:
         """Write `values` and end the lease; write nothing and return False if the claim is lost."""
@@ -137,23 +140,18 @@ class Heartbeat:
         """Stop renewing the lease of `row`."""
         self._held.pop((type(row), row.pk), None)
 
-    def beat(self, now: datetime | None = None) -> None:
-        """Renew the leases at `now` (by default read from the database), and do what goes with a beat."""
-        self.renew(now)
+    def beat(self) -> None:
+        """Renew the leases, and do what goes with a beat."""
+        self.renew()
         for act in list(self._also):
             act()
 
-    def renew(self, now: datetime | None = None) -> None:
-        """Renew the leases at `now`; drop those that are lost or too old."""
-        held = list(self._held.values())
-        if not held:
-            return
-        now = now or clock.database_now()
-        for row, until in held:
-            if until is not None and now >= until:
-                log.error("%s is held longer than its work may take", row)
-                self.drop(row)
-            elif not row.renew(now):
+    def renew(self) -> None:
+        """Renew the leases; drop those that are lost or too old."""
+        for row, until in list(self._held.values()):
+            if not row.renew(until):
+                if until is not None and clock.database_now() >= until:
+                    log.error("%s is held longer than its work may take", row)
                 self.drop(row)
 
     def _run(self) -> None:

@@ -87,6 +87,12 @@ def _opened(name: str) -> Sandbox:
 
 def _start(name: str) -> Sandbox:
     sandbox: Sandbox = ProcessSandbox(hidden=_own_files()) if name == "process" else DockerSandbox()
+    if isinstance(sandbox, ProcessSandbox) and settings.WORKER_JOB and not sandbox.bubblewrapped:
+        raise Fault(
+            "a guard is missing on this node of a cluster: bubblewrap is not installed, or may not make namespaces\n"
+            "  fix: install it, or allow them (docs/operating.md, Clusters); this tells what it lacks: "
+            "bwrap --ro-bind / / --unshare-all --proc /proc true"
+        )
     if isinstance(sandbox, DockerSandbox):
         try:
             sandbox.require_guards()

@@ -17,6 +17,7 @@ import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.db.models import DateTimeField, Value
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -58,6 +59,7 @@ def the_clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     fake = FakeClock(NOON)
     monkeypatch.setattr(clock, "now", lambda: fake.at)
     monkeypatch.setattr(clock, "database_now", lambda: fake.at)
+    monkeypatch.setattr(clock, "database_time", lambda: Value(fake.at, output_field=DateTimeField()))
     monkeypatch.setattr(clock, "database_started_within", lambda period: False)
     return fake
 

@@ -20,7 +20,9 @@ class WorkerJob:
     number: str
     running: bool
     reason: str = ""
-    """Why it waits, in the engine's word."""
+    """Why it waits, in the engine's words; empty if the engine says nothing."""
+    without: frozenset[str] = frozenset()
+    """The hosts that it may not run on, where the engine tells."""
 
 
 class WorkerLauncher(Protocol):

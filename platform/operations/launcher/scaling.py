@@ -39,22 +39,26 @@ def jobs_to_start(*, waiting: int, running: int, pending: int, limits: JobLimits
 def step(launcher: WorkerLauncher, limits: JobLimits, *, worker_class: str) -> str:
     """Start what is needed now, and cancel what waits for a place where no work is left; return what to say."""
     jobs = launcher.jobs()
+    running = sum(job.running for job in jobs)
     pending = [job.number for job in jobs if not job.running]
     waiting = waiting_items(worker_class)
     if not waiting:
         if pending:
             launcher.cancel(pending)
         return f"no work is left: cancelled {', '.join(pending)}" if pending else ""
-    count = jobs_to_start(waiting=waiting, running=len(jobs) - len(pending), pending=len(pending), limits=limits)
     # a job on a host whose check is due makes the check: nobody else could put the host back into service
-    out = {host.name for host in hosts_out_of_service() if not host.is_check_due} if count else set()
-    hosts = launcher.hosts() if out else set()
+    out = {host.name for host in hosts_out_of_service() if not host.is_check_due}
+    stale = [job.number for job in jobs if not job.running and job.without - out]
+    if stale:
+        launcher.cancel(stale)
+    count = jobs_to_start(waiting=waiting, running=running, pending=len(pending) - len(stale), limits=limits)
+    hosts = launcher.hosts() if count and out else set()
     if hosts and hosts <= out:
         return f"all hosts of the cluster are out of service, until a check is due: {', '.join(sorted(hosts))}"
     started = [launcher.start(without=sorted(hosts & out)) for _ in range(count)]
     if started:
         return f"{waiting} items wait: asked for the jobs {', '.join(started)}"
-    reasons = sorted({job.reason for job in jobs if not job.running} - {"None"})
+    reasons = sorted({job.reason for job in jobs if not job.running} - {""})
     return f"{len(pending)} jobs wait for the cluster: {', '.join(reasons)}" if reasons else ""
 
 

@@ -53,7 +53,11 @@ class SlurmLauncher:
         """Return the jobs of this name that wait or run."""
         rows = _run("squeue", "--noheader", "--me", f"--name={self.name}", "--format=%i %T %r").splitlines()
         found = (row.split(maxsplit=2) for row in rows)
-        return [WorkerJob(number, state not in _WAITING, why) for number, state, why in found if state in _ALIVE]
+        return [
+            WorkerJob(number, running=state not in _WAITING, reason="" if why == "None" else why)
+            for number, state, why in found
+            if state in _ALIVE
+        ]
 
     def cancel(self, numbers: Sequence[str]) -> None:
         """Cancel jobs."""

@@ -1,4 +1,4 @@
-"""Workers as jobs: how many the waiting work needs, and Slurm's own commands on a real small cluster."""
+"""Workers as jobs: how many the waiting work needs, what engines do, and Slurm's commands on a real small cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from core import clock
 from operations.launcher import scaling, slurm
 from operations.launcher.launch_loop import LaunchLoop
-from operations.launcher.launcher_interface import EngineError, WorkerJob
+from operations.launcher.launcher_interface import EngineError, WorkerJob, WorkerLauncher
 from operations.launcher.scaling import JobLimits, jobs_to_start
 from operations.launcher.slurm import SlurmLauncher
 from tests.slurm_cluster import SlurmCluster
@@ -51,6 +51,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.avoided: list[list[str]] = []
+        self.waiting: list[WorkerJob] = []
         self.refusal = ""
 
     def hosts(self) -> set[str]:
@@ -63,10 +64,10 @@ class Recorder:
         return "1"
 
     def jobs(self) -> list[WorkerJob]:
-        return []
+        return self.waiting
 
     def cancel(self, numbers: Sequence[str]) -> None:
-        raise AssertionError(f"there are no jobs {numbers}")
+        self.waiting = [job for job in self.waiting if job.number not in numbers]
 
 
 @pytest.fixture
@@ -83,6 +84,16 @@ def test_a_host_whose_check_is_due_gets_the_job_that_makes_it(engine: Recorder) 
     """Without one it would be out of service for ever, as after an outage of the object store."""
     scaling.step(engine, JobLimits(most=1, slots=1), worker_class="cpu")
     assert engine.avoided == [["drained", "later"]]
+
+
+def test_a_job_that_waits_is_asked_for_again_once_a_host_that_it_avoids_is_due(engine: Recorder) -> None:
+    """It would wait for ever where no other host has room for it."""
+    engine.waiting = [WorkerJob("7", running=False, without=frozenset({"due", "later"}))]
+    scaling.step(engine, JobLimits(most=1, slots=1), worker_class="cpu")
+    assert (engine.waiting, engine.avoided) == ([], [["drained", "later"]])
+    engine.waiting = [WorkerJob("8", running=False, without=frozenset({"drained", "later"}))]
+    scaling.step(engine, JobLimits(most=1, slots=1), worker_class="cpu")
+    assert [job.number for job in engine.waiting] == ["8"]
 
 
 def test_while_all_hosts_wait_for_their_check_the_engine_is_asked_for_no_job(
@@ -126,7 +137,7 @@ def cluster() -> Iterator[SlurmCluster]:
 
 
 @pytest.fixture
-def launcher(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmLauncher:
+def slurm_launcher(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmLauncher:
     """Launches jobs that are a short script in place of a worker."""
     for name, value in cluster.environment.items():
         monkeypatch.setenv(name, value)
@@ -139,55 +150,59 @@ def launcher(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )  # fmt: skip
 
 
-def wait_until(launcher: SlurmLauncher, running: list[bool]) -> None:
+@pytest.fixture(params=["slurm", "kubernetes"])
+def launcher(request: pytest.FixtureRequest) -> WorkerLauncher:
+    """An engine of two hosts, n1 and n2, with a place for one job each."""
+    found: WorkerLauncher = request.getfixturevalue(f"{request.param}_launcher")
+    return found
+
+
+def wait_until(launcher: WorkerLauncher, running: dict[str, bool]) -> None:
     deadline = time.monotonic() + 60
-    while sorted(job.running for job in launcher.jobs()) != running:
+    while {job.number: job.running for job in launcher.jobs()} != running:
         assert time.monotonic() < deadline, launcher.jobs()
         time.sleep(0.2)
 
 
-def begun(log: Path) -> bool:
-    return log.exists() and "arguments" in log.read_text()
-
-
-def wait_for_logs(folder: Path, count: int) -> None:
-    """Wait until so many jobs have begun: one that is cancelled before leaves no trace."""
-    deadline = time.monotonic() + 60
-    while sum(begun(log) for log in folder.glob("worker-*.log")) < count:
-        assert time.monotonic() < deadline, list(folder.iterdir())
-        time.sleep(0.1)
-
-
-def test_jobs_start_wait_for_a_place_and_end_on_sigterm(launcher: SlurmLauncher, tmp_path: Path) -> None:
-    numbers = [launcher.start(without=[]) for _ in range(3)]
-    wait_until(launcher, [False, True, True])
-    wait_for_logs(tmp_path, 2)
-    assert {job.number for job in launcher.jobs()} == set(numbers)
-    launcher.cancel(numbers)
-    wait_until(launcher, [])
-    logs = [(tmp_path / f"worker-{number}.log").read_text() for number in numbers[:2]]
-    assert sorted(log.split()[0] for log in logs) == ["n1", "n2"]
-    for log in logs:
-        assert "devices=0 secret=none" in log, "the GPU of the job, and nothing of the launcher's environment"
-        assert f"arguments={tmp_path} {tmp_path / 'host-settings'} 1 60" in log
-
-
-def test_hosts_out_of_service_get_no_job(launcher: SlurmLauncher, tmp_path: Path) -> None:
+def test_jobs_start_where_they_may_wait_for_a_place_and_are_cancelled(launcher: WorkerLauncher) -> None:
     assert launcher.hosts() == {"n1", "n2"}
-    number = launcher.start(without=["n1"])
-    wait_for_logs(tmp_path, 1)
-    launcher.cancel([number])
-    wait_until(launcher, [])
-    assert (tmp_path / f"worker-{number}.log").read_text().startswith("n2 ")
+    first = launcher.start(without=["n1"])
+    wait_until(launcher, {first: True})
+    second = launcher.start(without=[])
+    wait_until(launcher, {first: True, second: True})
+    third = launcher.start(without=["n1"])
+    wait_until(launcher, {first: True, second: True, third: False})
+    launcher.cancel([second])
+    wait_until(launcher, {first: True, third: False})
+    launcher.cancel([first])
+    wait_until(launcher, {third: True})
+    launcher.cancel([first, second, third])
+    wait_until(launcher, {})
 
 
-def test_what_slurm_refuses_is_said(launcher: SlurmLauncher, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = slurm.SlurmLauncher(**vars(launcher) | {"options": ("--partition=none",)})
+def test_a_job_of_slurm_knows_its_gpu_and_nothing_of_the_launcher(
+    slurm_launcher: SlurmLauncher, tmp_path: Path
+) -> None:
+    number = slurm_launcher.start(without=["n1"])
+    log = tmp_path / f"worker-{number}.log"
+    deadline = time.monotonic() + 60
+    while not (log.exists() and "arguments" in log.read_text()):
+        assert time.monotonic() < deadline, list(tmp_path.iterdir())
+        time.sleep(0.1)
+    slurm_launcher.cancel([number])
+    wait_until(slurm_launcher, {})
+    assert log.read_text().startswith(
+        f"n2 devices=0 secret=none arguments={tmp_path} {tmp_path / 'host-settings'} 1 60"
+    )
+
+
+def test_what_slurm_refuses_is_said(slurm_launcher: SlurmLauncher, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = slurm.SlurmLauncher(**vars(slurm_launcher) | {"options": ("--partition=none",)})
     with pytest.raises(EngineError, match=r"sbatch: .*invalid partition"):
         wrong.start(without=[])
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(EngineError, match="squeue cannot be run"):
-        launcher.jobs()
+        slurm_launcher.jobs()
 
 
 def test_the_script_of_a_job_is_a_worker_of_its_node(root: Path, tmp_path: Path) -> None:
