@@ -21,7 +21,7 @@ print(*sorted({"foolbox", "opentelemetry", "scipy", "torch"} & set(sys.modules))
 """
 
 
-def test_web_and_workers_start_without_pytorch_and_opentelemetry_and_workers_without_pages(root: Path, tmp_path: Path) -> None:
+def test_workers_start_without_pages_and_no_program_with_pytorch_or_opentelemetry(root: Path, tmp_path: Path) -> None:
     own = {"DJANGO_SETTINGS_MODULE": "config.settings", "GAUNTLET_STATE": str(tmp_path)}
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM],
