@@ -35,11 +35,11 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 test test-fast test-production faults: export OMP_NUM_THREADS := 1
 test: .venv/.set-up-dev ## run the tests on SQLite, two processes for each core; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
-	  $(BIN)/python -m pytest -n $$((2 * $$(nproc))) -m "$(PASS)" $(ARGS); \
+	  $(BIN)/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "$(PASS)" $(ARGS); \
 	elif [ "$(CI)" = true ]; then \
 	  echo "make test: no Docker engine answers, or it has no image $(BASE_IMAGE); in CI that is an error" >&2; exit 1; \
 	else \
-	  status=0; $(BIN)/python -m pytest -n $$((2 * $$(nproc))) -m "($(PASS)) and not docker" $(ARGS) || status=$$?; \
+	  status=0; $(BIN)/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "($(PASS)) and not docker" $(ARGS) || status=$$?; \
 	  echo "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"; exit $$status; \
 	fi
 
