@@ -46,8 +46,8 @@ SITE_ACCENT = env.colours("GAUNTLET_ACCENT")
 UNFOLD = unfold(SITE_NAME)
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "core.administration.admin_site.LazyAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

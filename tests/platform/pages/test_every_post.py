@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.contrib.admin import AdminSite
 from django.db import connection, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLResolver, get_resolver
 from pytest_django import Settings
@@ -166,19 +165,6 @@ def address(route: str, arguments: dict[str, str]) -> str:
     return "/" + re.sub(r"[\^$]|\\(?=[.Z])|\(\?:.*?\)", "", ARGUMENT.sub(value, route))
 
 
-def once_for_each_user(listed: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that keeps what the models of the admin are for a user: it is the same for each page."""
-    kept: dict[object, Any] = {}
-
-    def app_list(site: AdminSite, request: HttpRequest, app_label: str | None = None) -> Any:
-        key = request.user.pk, app_label
-        if key not in kept:
-            kept[key] = listed(site, request, app_label)
-        return kept[key]
-
-    return app_list
-
-
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     """No limit of requests, above which nothing is checked; and for time, not what thousands of answers share.
@@ -195,7 +181,6 @@ def bare(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     monkeypatch.setattr("config.urls.handler404", empty(404))
     monkeypatch.setattr("pages.site.error_views.render", empty(405))
     monkeypatch.setattr("unfold.sites.UnfoldAdminSite.get_sidebar_list", lambda site, request: [{"items": []}])
-    monkeypatch.setattr("django.contrib.admin.AdminSite.get_app_list", once_for_each_user(AdminSite.get_app_list))
 
 
 @pytest.mark.usefixtures("bare")
