@@ -11,6 +11,7 @@ import unfold
 from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
+from unfold.sites import UnfoldAdminSite
 
 MOST_BYTES = 100_000
 """Of the first page before it is compressed."""
@@ -31,6 +32,22 @@ def test_the_first_page_is_small(as_superuser: Client) -> None:
     assert (packed["Content-Encoding"], len(packed.content) < MOST_BYTES / 5) == ("gzip", True)
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.decode())
     assert len(set(files)) <= 12, "two fonts and the page come on top: at most 15 requests"
+
+
+def test_all_models_are_listed_only_where_a_page_shows_them(
+    as_superuser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+
+    def listed(site: object, request: object, app_label: str | None = None) -> list[object]:
+        asked.append(app_label)
+        return []
+
+    monkeypatch.setattr(UnfoldAdminSite, "get_app_list", listed)
+    assert as_superuser.get(reverse("admin:accounts_user_changelist")).status_code == 200
+    assert asked == []
+    assert as_superuser.get(reverse("admin:app_list", args=["accounts"])).status_code == 404
+    assert asked == ["accounts"]
 
 
 @pytest.mark.parametrize("name", ["accounts_signuplink", "workers_hostcredential"])
