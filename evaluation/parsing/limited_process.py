@@ -196,4 +196,4 @@ def _answer(parser: Parser, fields: Fields, body: bytes) -> tuple[Fields, bytes]
 
 if __name__ == "__main__":
     main()
-    gc.freeze()  # the memory goes with the process: its end searches for no cycles
+    gc.freeze()  # no garbage collection at exit: the memory is freed with the process

@@ -87,4 +87,4 @@ def measure_device() -> float:
 if __name__ == "__main__":
     run = measure_device if sys.argv[1:] == ["device"] else measure
     sys.stdout.write(f"{min(run() for _ in range(RUNS))}\n")
-    gc.freeze()  # the memory goes with the process: its end searches for no cycles
+    gc.freeze()  # no garbage collection at exit: the memory is freed with the process

@@ -1,4 +1,4 @@
-"""Python's searches for cycles of unused objects in the programs of the site."""
+"""Garbage collection in the programs of the site."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import config
 """
 
 
-def test_they_are_rare_from_the_start() -> None:
+def test_it_is_rare_from_the_start() -> None:
     """The settings load the package `config`, here as in every program of the site."""
     assert gc.isenabled()
     assert gc.get_threshold()[0] == NEW_OBJECTS
 
 
-def test_none_begins_when_a_program_ends(root: Path) -> None:
+def test_it_does_not_run_at_exit(root: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=root / "platform", capture_output=True, text=True, check=True
     )
