@@ -53,10 +53,16 @@ def readable(root: Path) -> list[Path]:
     ]
 
 
+def may_use(file: Path, retired: re.Pattern[str]) -> bool:
+    """Whether the letters of a file, without what is between its words, have a retired word: that takes no parser."""
+    return retired.search(" ".join(PARTS.findall(file.read_text()))) is not None
+
+
 def test_no_retired_word_is_used(root: Path, retired: re.Pattern[str]) -> None:
     found = [
         f"{file.relative_to(root)}:{line}: {match.group()}"
         for file in readable(root)
+        if may_use(file, retired)
         for line, text in texts(file)
         for match in retired.finditer(text)
     ]

@@ -29,7 +29,7 @@ def _printed(state: Path, code: str, **variables: str) -> int:
     "begins",
     [
         "from config import celery_app; celery_app.loader.init_worker()",
-        "import config.web_server, django; django.setup()",
+        "import config.web_server",
     ],
     ids=["worker", "web server"],
 )

@@ -23,6 +23,7 @@ from accounts.models import User
 
 PASSWORD = "a long enough password"  # noqa: S105 - of nobody
 ADDRESS = """
+import django; django.setup()
 from allauth.core.internal.httpkit import get_client_ip
 from django.test import RequestFactory
 from rest_framework.request import Request
@@ -37,10 +38,9 @@ send_mail("Welcome", "Hello", None, ["alice@example.org"])
 
 
 def run_in_site(code: str, state: Path, **variables: str) -> str:
-    """What this prints in a process of the site that was started with these variables."""
+    """What this prints with the settings of a site that was started with these variables."""
     env = {"GAUNTLET_STATE": str(state), "DJANGO_SETTINGS_MODULE": "config.settings"} | variables
-    set_up = f"import django\ndjango.setup()\n{code}"
-    done = subprocess.run([sys.executable, "-c", set_up], env=env, check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True)
     return done.stdout
 
 

@@ -25,7 +25,8 @@ from core.request_id import request_id
 
 log = logging.getLogger("formats.query.matches.a_test")
 
-SHOW = "import django; django.setup(); import logging; log = logging.getLogger('rounds'); "
+SHOW = "from django.conf import settings; from django.utils.log import configure_logging; import logging; "
+SHOW += "configure_logging(settings.LOGGING_CONFIG, settings.LOGGING); log = logging.getLogger('rounds'); "
 SHOW += "log.info('one'); log.debug('two'); logging.getLogger('docker').debug('three'); "
 SHOW += "exec('try:\\n 1/0\\nexcept Exception: log.exception(chr(97) + chr(10) + chr(98))')"
 

@@ -103,7 +103,9 @@ def test_the_sitemap_has_every_public_page_once(client: Client, shown: dict[str,
     for path in ("/", "/competitions/digits", "/competitions/digits/leaderboards/model", "/teams/owls"):
         assert path in paths
     assert "/competitions/digits/rounds/1" in paths
-    assert {client.get(path).status_code for path in paths} == {200}
+    documents = {path for path in paths if path.startswith("/docs/")}  # `manual/test_documents.py` reads them
+    assert len(documents) > 100
+    assert {client.get(path).status_code for path in paths if path not in documents} == {200}
 
 
 def test_the_sitemap_has_nothing_of_a_competition_that_is_not_public(
