@@ -8,11 +8,10 @@ Technical Standard 39.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from functools import cache
 from itertools import combinations
 
-from confusable_homoglyphs.categories import alias
-from confusable_homoglyphs.confusables import confusables_data
 from django.core.validators import RegexValidator
 
 from core.errors import Refusal
@@ -40,9 +39,6 @@ _EAST_ASIAN = frozenset({"HAN", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"})
 
 _MARK = "\u200e"
 """Mark that the library's tables put around letters of right-to-left scripts."""
-_LIKE = {
-    char.strip(_MARK): tuple(str(like["c"]).strip(_MARK) for like in found) for char, found in confusables_data.items()
-}
 
 
 def clean_team_name(name: str) -> str:
@@ -112,17 +108,29 @@ def _check_scripts(name: str) -> None:
 
 
 def _script(char: str) -> str:
+    from confusable_homoglyphs.categories import alias  # noqa: PLC0415 - large tables; most programs check no name
+
     script = str(alias(char))
     return "EAST ASIAN" if script in _EAST_ASIAN else script
 
 
 @cache
+def _look_alikes() -> Mapping[str, tuple[str, ...]]:
+    from confusable_homoglyphs.confusables import confusables_data  # noqa: PLC0415 - as above
+
+    return {
+        char.strip(_MARK): tuple(str(like["c"]).strip(_MARK) for like in found)
+        for char, found in confusables_data.items()
+    }
+
+
+@cache
 def _prototype(char: str) -> str:
     """Return the letter that replaces `char` in a skeleton. The tables list its look-alikes, or the one they share."""
-    like = _LIKE.get(char, ())
+    like = _look_alikes().get(char, ())
     if len(like) != 1:
         return char
-    if len(like[0]) > 1 or len(_LIKE.get(like[0], ())) > 1:
+    if len(like[0]) > 1 or len(_look_alikes().get(like[0], ())) > 1:
         return like[0]
     return min(char, like[0])
 
@@ -130,7 +138,7 @@ def _prototype(char: str) -> str:
 @cache
 def _scripts_of_look_alikes(char: str) -> frozenset[str]:
     prototype = _prototype(char)
-    return frozenset(_script(like) for like in (prototype, *_LIKE.get(prototype, ())) if len(like) == 1)
+    return frozenset(_script(like) for like in (prototype, *_look_alikes().get(prototype, ())) if len(like) == 1)
 
 
 def _is_variation_selector(char: str) -> bool:
