@@ -225,7 +225,7 @@ PLAYED = (
     "where run.state = 'played'"
 )
 """How many pieces and runs of a round are played. The leaderboards' own runs are played meanwhile and afterwards."""
-NUMBER = 25
+NUMBER = 20
 """How many there are at least before the end of the last round."""
 ROWS = (
     "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "
