@@ -51,6 +51,8 @@ BUDGET = sized(60, smallest=20)
 REPEATED, MOST_PUSHES = sized(long_strings, smallest=parentheses), sized(1000, smallest=2)
 PUSHED = sized(slice(None), smallest=slice(3, 4))
 """Which of the bombs are pushed."""
+RESTARTED = sized(True, smallest=False)
+"""Whether the site is started again before the last rows, so that the push budget holds."""
 
 IMAGES = 4
 LIKE = "numpy-classifier"
@@ -74,8 +76,9 @@ def measure() -> Section:
         with site.running():
             site.enter()
             rows = [site.row(*bomb) for bomb in _BOMBS[PUSHED]]
-        os.environ["GAUNTLET_TEAM_PUSH_SECONDS"] = str(BUDGET)
-        with site.running():
+            os.environ["GAUNTLET_TEAM_PUSH_SECONDS"] = str(BUDGET)
+            if RESTARTED:
+                site.start()
             rows.append(
                 site.idle("the site is started again, with all of the above", seconds=sized(20.0, smallest=1.0))
             )
@@ -112,13 +115,18 @@ class _Site:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        site = SiteSupervisor(port=free_port(), processes=1, logs=self._state / "logs")
-        self._url = site.url
+        self._supervisor = SiteSupervisor(port=free_port(), processes=1, logs=self._state / "logs")
+        self._url = self._supervisor.url
         try:
-            sized(site.start, smallest=site.start_web)()  # the smallest size builds nothing
+            self.start()
             yield
         finally:
-            site.stop()
+            self._supervisor.stop()
+
+    def start(self) -> None:
+        """Start it, as the environment says now; end what runs of it before."""
+        self._supervisor.stop()
+        sized(self._supervisor.start, smallest=self._supervisor.start_web)()  # the smallest size builds nothing
 
     def enter(self) -> None:
         """Make the two teams."""

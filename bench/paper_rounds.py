@@ -24,7 +24,7 @@ from bench.sizes import sized
 from bench.synthetic_results import Field
 from bench.tables import make_tables
 
-FIELD_2018 = sized(Field(352, 96, 63, samples=500), smallest=Field(12, 12, 3, samples=20))
+FIELD_2018 = sized(Field(352, 96, 63, samples=500), smallest=Field(6, 6, 3, samples=4))
 WAITING = sized(10_000, smallest=10)
 """Runs of defences that are not played yet while the pages of a round of 2017 that is playing are measured."""
 

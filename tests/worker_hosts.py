@@ -38,7 +38,7 @@ class WorkerHosts:
     folder `hidden` of this host. Needs root.
     """
 
-    def __init__(self, hidden: Path, *, number: int = 3) -> None:
+    def __init__(self, hidden: Path, *, number: int = 2) -> None:
         self.names = [f"h{each}" for each in range(1, number + 1)]
         self._disk = tempfile.TemporaryDirectory(prefix="disk-")  # short: paths of sockets are in it
         self._holders: dict[str, subprocess.Popen[bytes]] = {}

@@ -53,7 +53,7 @@ def play_one(given: argparse.Namespace) -> int:
             seed=given.seed,
             calibration=processor_factor(),
             sizes=given.pieces,
-            level_caches=not is_bundled(model.directory),
+            level_caches=sandbox.for_untrusted_code and not is_bundled(model.directory),
             on_piece=lambda piece: bar.step(len(piece.samples)),
         )
     result = played.result

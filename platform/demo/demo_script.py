@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from competitions.rules import format_of
 from competitions.shifted_dates import shifted
 from core import clock, time_format
 from core.errors import Fault, Refusal
+from core.table_versions import versions
 from demo.credentials import CredentialStore
 from demo.entry_progress import EntryProgress, changes, entry_progress, progress_table
 from demo.formats import SeasonFormat, demos
@@ -60,6 +61,8 @@ class DemoSite:
         self._print = say
         self._live: Live | None = None
         self._entries: Sequence[EntryProgress] = ()
+        self._read: Mapping[str, int] | None = None
+        """The versions of the tables from which the last news was read."""
         document = open_now(tomllib.loads(competition_file.read_text(encoding="utf-8")))
         name = format_of(document["rules"])
         if name not in demos:
@@ -227,6 +230,13 @@ class DemoSite:
 
     def say_news(self) -> None:
         """Print what has changed since the last call."""
+        if (now := versions()) != self._read:
+            self._read = now  # before the rows: what changes between is read by the next call
+            self._say_changes()
+        if self._live is not None:
+            self._live.update(progress_table(self._entries, self.time()), refresh=True)
+
+    def _say_changes(self) -> None:
         results = list(self._format.results(self._competition))
         entries = self._progress(results)
         if self._live is None:
@@ -240,8 +250,6 @@ class DemoSite:
                 if self._said.get(submission) != line and not (in_table and self._live):
                     self._say(f"{self.time()}  {line}")
                 self._said[submission] = line
-        if self._live is not None:
-            self._live.update(progress_table(entries, self.time()), refresh=True)
 
     def _say(self, line: str) -> None:
         if self._live is None:

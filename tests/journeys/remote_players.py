@@ -88,10 +88,10 @@ class Jobs:
 
 
 class Hosts:
-    """Three hosts that share no disk, no process and no network but that to the site's services."""
+    """Two hosts that share no disk, no process and no network but that to the site's services."""
 
     site_address = ADDRESS
-    failures: Sequence[str] = ("h1", "all hosts", "h3 cut off")
+    failures: Sequence[str] = ("h1", "all hosts", "h2 cut off")
 
     def __init__(self, hidden: Path, *ports: int) -> None:
         self._hosts = WorkerHosts(hidden)

@@ -1,4 +1,4 @@
-"""A round of three models and three attacks.
+"""A round of two models and three attacks.
 
 Every name, commit and sample order is the same each time, so two sites must have the same outcome.
 """
@@ -27,7 +27,7 @@ from rounds.planning.plan import plan_round
 from rounds.running import lifecycle
 from submissions.models import Player, Submission
 
-MODELS, ATTACKS = 3, 3
+MODELS, ATTACKS = 2, 3
 SAMPLES = 3
 WEIGHTS = 'WEIGHTS = dict(np.load(Path(__file__).with_name("weights.npz"), allow_pickle=False))'
 SHAKEN = """
@@ -51,7 +51,7 @@ serve_attack(attack)
 
 
 def begin(by: User) -> None:
-    """Make the competition, seven teams with a submission each, and the round."""
+    """Make the competition, five teams with a submission each, and the round."""
     competition = competitions.import_competition(
         tomllib.loads(Path(__file__).with_name("small_round.toml").read_text(encoding="utf-8"))
     )

@@ -1,4 +1,4 @@
-"""A round of the transfer format: three attacks against three defences.
+"""A round of the transfer format: two attacks against two defences.
 
 As in `small_round`, two sites must have the same outcome.
 """
@@ -17,13 +17,13 @@ from tests.journeys.small_round import start_round, submit
 from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, content, write_repository
 from tests.platform.submissions.pipeline.conftest import push_files
 
-PLAYERS = 3
+PLAYERS = 2
 SAMPLES = 4
 DATE = "2026-01-01T12:00:00Z"
 
 
 def begin(by: User) -> None:
-    """Make the competition, six teams with a submission each, and the round."""
+    """Make the competition, four teams with a submission each, and the round."""
     document = content()
     document["rules"]["batch_images"] = 2
     document["tracks"]["attack"]["baselines"] = []

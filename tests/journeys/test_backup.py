@@ -108,9 +108,6 @@ def test_a_restored_site_is_the_one_that_was_backed_up(
     assert digests_of_files(restored) == digests_of_files(site)
     assert refs_of(restored) == refs_of(site)
     assert digests_of_tables(restored) == digests_of_tables(site)
-    verify = ("leaderboards", "verify")  # the season may have ended between a score and its leaderboard
-    seen, expected = (backups.manage(one, *verify) for one in (restored, site))
-    assert (seen.stdout, seen.stderr) == (expected.stdout, expected.stderr)
     again = backups.manage(restored, "restore")
     assert again.returncode == 1
     assert "is not empty" in again.stderr

@@ -13,7 +13,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -73,11 +73,11 @@ class Server:
             of = [] if name in OWN else ["--file", ".ci/services.Dockerfile"]
             self._run(DOCKER, "build", "--quiet", *on, *of, "--target", name, "--tag", image, ".ci" if of else ".")
 
-    def compose(self, *arguments: str, given: Path | None = None) -> str:
+    def compose(self, *arguments: str) -> str:
         """Return what a command of Compose on the server printed. Fail where it fails."""
         files = ["--file", str(self._folder / "compose.yaml"), "--file", str(self._folder / "compose.hosts.yaml")]
         options = ["--project-directory", ".", "--project-name", self._name]
-        return self._run(*COMPOSE, *options, *files, *arguments, given=given)
+        return self._run(*COMPOSE, *options, *files, *arguments)
 
     def compose_host(self, *arguments: str) -> str:
         """Return what a command of Compose on the worker host printed. Fail where it fails."""
@@ -93,7 +93,7 @@ class Server:
             self.compose("up", "--no-build", "--detach", "--scale", "builder=0", "--scale", "player=0")
         authority = "/data/caddy/pki/authorities/local/root.crt"
         wait = f"until test -s {authority}; do sleep 0.2; done; cat {authority}"
-        self.certificate.write_text(self.compose("exec", "-T", "proxy", "timeout", "60", "sh", "-c", wait))
+        self.certificate.write_text(self.execute("proxy", "timeout", "60", "sh", "-c", wait))
 
     def start_host(self) -> None:
         """Let a worker host join with the key that the site gives, and start its workers."""
@@ -120,7 +120,17 @@ class Server:
 
     def manage(self, *arguments: str, given: Path | None = None) -> str:
         """Return what a command of `manage.py` printed."""
-        return self.compose("exec", "-T", "web", "python", "manage.py", *arguments, given=given)
+        return self.execute("web", "python", "manage.py", *arguments, given=given)
+
+    def execute(
+        self, service: str, *command: str, given: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> str:
+        """Return what a command in the container of a service printed. Fail where it fails."""
+        labels = {"project": self._name, "service": service}
+        filters = [f"--filter=label=com.docker.compose.{key}={value}" for key, value in labels.items()]
+        (container,) = self._run(DOCKER, "ps", "--quiet", *filters).split()
+        options = [f"--env={name}={value}" for name, value in (variables or {}).items()]
+        return self._run(DOCKER, "exec", "--interactive", *options, container, *command, given=given)
 
     def _run(self, *command: str, given: Path | None = None, environment: dict[str, str] | None = None) -> str:
         done = subprocess.run(
@@ -173,9 +183,9 @@ def test_one_command_starts_a_site_that_scores_a_push_over_tls(
     doctor = server.manage("doctor")
     assert "problem" not in doctor, doctor
     # 1. the web server, which strangers talk to, has neither the engine nor what players need, and Debian's libpq
-    assert server.compose("exec", "-T", "web", "sh", "-c", "ls /var/run/docker.sock 2>&1 || true").startswith("ls:")
+    assert server.execute("web", "sh", "-c", "ls /var/run/docker.sock 2>&1 || true").startswith("ls:")
     look = "import importlib.util, psycopg2; print(importlib.util.find_spec('torch'), *open('/proc/self/maps'))"
-    seen = server.compose("exec", "-T", "web", "python", "-c", look)
+    seen = server.execute("web", "python", "-c", look)
     assert seen.startswith("None ")
     libraries = set(re.findall(r"\S+/libpq\S+", seen))
     assert libraries
@@ -188,14 +198,13 @@ def test_one_command_starts_a_site_that_scores_a_push_over_tls(
     for connection in slow:
         connection.close()
     # 4. a backup has what pg_dump reads
-    repository = f"RESTIC_REPOSITORY={server.directory}/backups"
-    exec_restic = ["exec", "-T", "-e", repository, "-e", "RESTIC_PASSWORD=a password", "web"]
-    server.compose(*exec_restic, "restic", "init")
-    assert server.compose(*exec_restic, "python", "manage.py", "backup").startswith("snapshot ")
+    kept = {"RESTIC_REPOSITORY": f"{server.directory}/backups", "RESTIC_PASSWORD": "a password"}
+    server.execute("web", "restic", "init", variables=kept)
+    assert server.execute("web", "python", "manage.py", "backup", variables=kept).startswith("snapshot ")
     # 5. the same command again changes nothing
-    password = server.compose("exec", "-T", "broker", "cat", "/secrets/broker-password")
+    password = server.execute("broker", "cat", "/secrets/broker-password")
     server.start()
-    assert server.compose("exec", "-T", "broker", "cat", "/secrets/broker-password") == password
+    assert server.execute("broker", "cat", "/secrets/broker-password") == password
     assert is_scored()
 
 

@@ -1,7 +1,7 @@
 """Rounds whose processes and services fail repeatedly have the same outcomes as undisturbed ones.
 
-The undisturbed ones are played on one host. The disturbed ones are played by jobs of a cluster of two nodes, or by
-three hosts with networks and disks of their own. Their workers share no folder with the site: they read objects from a
+The undisturbed ones are played by one process. The disturbed ones are played by jobs of a cluster of two nodes, or by
+two hosts with networks and disks of their own. Their workers share no folder with the site: they read objects from a
 bucket, and commits from the web server. PostgreSQL and Redis are restarted and away meanwhile, so they are none that
 other tests use.
 """
@@ -59,10 +59,9 @@ Wait = Callable[..., None]
 
 
 class Programs:
-    """Builder and beat of a site, and its player or its web server.
+    """Builder, beat and web server of a site whose `players` play elsewhere; `objects` serves its object store.
 
-    `objects` is the server of the object store, and `players` are what plays, if it is not all one host: they need the
-    web server, and only the sites that fail are asked for pages.
+    Without them, one process is all that the site needs: nothing fails there, and nobody asks for pages.
     """
 
     def __init__(
@@ -79,14 +78,14 @@ class Programs:
         self._environment = environment
         self._objects = objects
         self._players = players
-        self._commands = {
-            "beat": BEAT,
-            "builder": [*CELERY, "--queues", "default,build", "--concurrency", "1", "--hostname", "b@%h"],
-        }
         if players is None:
-            self._commands["worker"] = [*CELERY, "--queues", "play", "--concurrency", "2", "--hostname", "p@%h"]
+            self._commands = {"worker": [*CELERY, "--queues", "default,build,play", "--beat", "--pool", "solo"]}
         else:
-            self._commands["web"] = [*WEB, "--bind", f"{LOOPBACK}:{site.port}", "--no-control-socket"]
+            self._commands = {
+                "beat": BEAT,
+                "builder": [*CELERY, "--queues", "default,build", "--concurrency", "1", "--hostname", "b@%h"],
+                "web": [*WEB, "--bind", f"{LOOPBACK}:{site.port}", "--no-control-socket"],
+            }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         for name in self._commands:
             self.start(name)
@@ -226,7 +225,7 @@ PLAYED = (
     "where run.state = 'played'"
 )
 """How many pieces and runs of a round are played. The leaderboards' own runs are played meanwhile and afterwards."""
-NUMBER = 35
+NUMBER = 20
 """How many there are at least before the end of the last round."""
 ROWS = (
     "select attack.digest, model.digest, row.sample, row.outcome, row.distance, row.queries, row.reason "

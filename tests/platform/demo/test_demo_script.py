@@ -17,6 +17,7 @@ from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django import DjangoAssertNumQueries
 from rich.console import Console
 
 from competitions.bundled_baselines import bundled_repository
@@ -128,8 +129,12 @@ def test_it_refuses_to_play_two_competitions_in_one_state(
         site.open()
 
 
-def test_a_submission_that_ends_at_the_last_look_is_in_the_news(
-    root: Path, monkeypatch: pytest.MonkeyPatch, transfer: Competition, submit: Callable[..., Submission]
+def test_a_submission_that_ends_at_the_last_look_is_in_the_news_and_a_look_at_no_change_is_one_query(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    transfer: Competition,
+    submit: Callable[..., Submission],
+    django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     lines: list[str] = []
     ended: list[DemoResult] = []
@@ -153,8 +158,11 @@ def test_a_submission_that_ends_at_the_last_look_is_in_the_news(
     assert [line.partition("  ")[2] for line in lines[-1:]] == ["owls, attack: 50.0%"]
     for key, score in (("2", "50.0%"), ("3", "40.0%")):
         ended.append(DemoResult(key, last, score))
+        last.save()
         site.say_news()
     assert [line.partition("  ")[2] for line in lines[-2:]] == ["owls, attack: 50.0%", "owls, attack: 40.0%"]
+    with django_assert_num_queries(1):  # as often as it looks, for as long as the demo is open
+        site.say_news()
 
 
 @pytest.mark.parametrize("samples", [3, 16, 1000])

@@ -294,7 +294,10 @@ def play_rounds(
 def test_a_season_of_each_format_needs_no_shell(
     page: Page, root_user: User, alice: User, bob: User, the_clock: FakeClock
 ) -> None:
-    """From an archive of images to the announced winners; what a list offers is done to all formats at once."""
+    """From an archive of images to the announced winners; what a list offers is done to all formats at once.
+
+    A development round is in the first one alone: an organiser does to it what they do to a final.
+    """
     desk, olga = Desk(page), User.objects.create_user("olga", "olga@example.org")
     desk.sign_in(root_user)
     upload(desk, root_user)
@@ -304,7 +307,7 @@ def test_a_season_of_each_format_needs_no_shell(
     for each in competitions:
         open_and_change(desk, each, alice, bob)
     judge(desk, Submission.objects.filter(submitted_by=alice, repository__track__name__in=("model", "defence")))
-    play_rounds(desk, competitions, "development", the_clock, olga)
+    play_rounds(desk, competitions[:1], "development", the_clock, olga)
     finals = play_rounds(desk, competitions, "final", the_clock, olga)
 
     objections = [file_objection(round_=each, by=bob, text="Our model was slow on your host.") for each in finals]

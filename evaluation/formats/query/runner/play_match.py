@@ -44,9 +44,9 @@ def play(
     """Play `attack` against `model` on `samples`, in the attack's track.
 
     `fresh_audit` and `reuse_attack` are those of `RefereedMatch`, `sizes` those of its `play`, `level_caches` that of
-    `audit_model`; a bundled model needs neither audit nor levelling. A failure of a player is part of
-    the result; a failure of the host raises `Fault`, after both players were ended. `on_piece` gets each piece before
-    its audit, which follows when both players have ended.
+    `audit_model`; a bundled model needs neither audit nor levelling, and trusted code no levelling. A failure of a
+    player is part of the result; a failure of the host raises `Fault`, after both players were ended. `on_piece` gets
+    each piece before its audit, which follows when both players have ended.
     """
     track = attack.track
     if model.track is not TrackName.MODEL or track is TrackName.MODEL:

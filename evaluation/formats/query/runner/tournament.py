@@ -78,16 +78,17 @@ def _play_one(
     calibration: float,
     resources: Resources | None,
 ) -> MatchResult:
+    opened = sandbox()
     return play(
         model=match.model,
         attack=match.attack,
         samples=samples,
         rules=rules,
-        sandbox=sandbox(),
+        sandbox=opened,
         seed=seed,
         calibration=calibration,
         fresh_audit=match.fresh_audit,
-        level_caches=not is_bundled(match.model.directory),
+        level_caches=opened.for_untrusted_code and not is_bundled(match.model.directory),
         reuse_attack=is_bundled(match.attack.directory),
         resources=resources,
     ).result

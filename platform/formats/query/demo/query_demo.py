@@ -48,7 +48,7 @@ class QueryDemo:
         ended = Evaluation.objects.filter(submission__repository__track__competition=competition)
         place = ("submission__repository__entry__team", "submission__repository__track")
         ended = ended.exclude(state=Evaluation.State.PLAYING).order_by("finished_at")
-        for row in ended.select_related(*place):
+        for row in ended.select_related(*place).prefetch_related("standings"):
             standing = row.standings.first()
             scored = row.value is not None
             yield DemoResult(

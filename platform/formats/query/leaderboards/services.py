@@ -7,7 +7,8 @@ in `rejudging`, and withdrawals in `withdrawn_evaluations`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from competitions.selectors import rules_in_force
 from core import clock, event_log, platform_error_report
 from core.errors import Fault, GauntletError, Refusal, RefusedInState
 from core.roles import Right
+from core.table_versions import versions
 from core.worker_notifications import notify
 from evaluation.formats.query.rules import QueryRules
 from formats.query import NAME
@@ -55,6 +57,16 @@ RETRY_AFTER = timedelta(hours=1)
 """How long after a platform error an evaluation is retried."""
 
 log = logging.getLogger(__name__)
+
+
+@dataclass
+class _ProcessState:
+    """State of this process between sweeps: the versions of the tables from which first pools were filled."""
+
+    filled_at: Mapping[str, int] | None = None
+
+
+_process = _ProcessState()
 
 
 def set_pool(
@@ -142,8 +154,16 @@ def _first_pool(track: Track, players: Sequence[Player], *, grows: bool) -> Pool
 
 
 def fill_first_pools() -> list[Pool]:
-    """Run `fill_first_pool` for every track: a model was scored, a notification was lost, or a player left."""
+    """Run `fill_first_pool` for every track: a model was scored, a notification was lost, or a player left.
+
+    What it asks for each track is half of what a site without work takes of the processor. So a process that has asked
+    asks again only after a change of the database.
+    """
+    now = versions()
+    if now == _process.filled_at:
+        return []
     filled = [fill_first_pool(track) for track in evaluated_tracks().select_related("competition")]
+    _process.filled_at = now
     return [pool for pool in filled if pool is not None]
 
 

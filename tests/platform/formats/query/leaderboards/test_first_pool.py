@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from core import clock
@@ -118,7 +119,9 @@ def baselines(env: BoardFixture, kind: str, *titles: str) -> None:
     services.set_pool(track=env.tracks[kind], players=players, reason="baselines", of_first_submissions=True)
 
 
-def test_models_with_a_score_above_0_join_few_baselines(env: BoardFixture, alice: User) -> None:
+def test_models_with_a_score_above_0_join_few_baselines(
+    env: BoardFixture, alice: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     """A model that is wrong on half of the images has the score 0, and would give every attack the score 0."""
     baselines(env, "model", "plain")
     env.pool("untargeted", "noise")
@@ -127,6 +130,9 @@ def test_models_with_a_score_above_0_join_few_baselines(env: BoardFixture, alice
     env.score(wrong, 0.0)
     env.score(right, 1.5)
     assert len(services.fill_first_pools()) == 1
+    services.fill_first_pools()
+    with django_assert_num_queries(1):  # nothing has changed since
+        services.fill_first_pools()
     assert members(env) == ["plain", right.title]
     pool = pool_in_force(env.tracks["model"])
     assert pool is not None
