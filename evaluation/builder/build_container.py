@@ -40,6 +40,7 @@ from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.sandbox.docker_run import as_fault, unless_removed
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
+from evaluation.sandbox.docker_engine import NO_NETWORK
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -274,7 +275,7 @@ def _remove_volume(client: DockerClient, name: str, *, image: str) -> None:
             ["python3", "-I", "-c", _EMPTY.read_text(encoding="utf-8"), _STORE],
             mounts=[Mount(_STORE, name, type="volume")],
             user="0:0",
-            network_mode="none",
+            **NO_NETWORK,
             cap_drop=["ALL"],
             cap_add=["DAC_OVERRIDE", "FOWNER"],
             labels={BUILD_LABEL: runner_label()},
@@ -301,7 +302,7 @@ def _limits(settings: BuildSettings) -> dict[str, Any]:
     return {
         # a build writes only to its storage, which is counted, or to /tmp, which is memory
         "read_only": True,
-        "network_mode": "none",
+        **NO_NETWORK,
         "hostname": "build",
         "cap_drop": ["ALL"],
         # a rootless build needs user namespaces and mounts
