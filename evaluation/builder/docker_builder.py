@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from io import FileIO
 from pathlib import Path
 from typing import IO, Any
@@ -122,7 +122,7 @@ class DockerBuilder(Builder):
     def check_host(self) -> None:
         self._builder_image(self._base_image())
         with as_fault("reading its image store"):
-            check_image_store(self._client.info())
+            check_image_store(self._engine)
         check_disk(self._disk())
 
     def has(self, identity: str) -> bool:
@@ -190,7 +190,9 @@ class DockerBuilder(Builder):
 
     def _guards(self, base: Image) -> BuildGuards:
         names = self._settings.base_image, self._builder_image(base)
-        return BuildGuards(self._client, *names, base["RootFS"]["Layers"], self._disk())
+        with as_fault("reading its identity"):
+            engine = self._engine["ID"]
+        return BuildGuards(self._client, engine, *names, base["RootFS"]["Layers"], self._disk())
 
     def _base_image(self) -> Image:
         base = self._inspect(self._settings.base_image)
@@ -380,10 +382,15 @@ class DockerBuilder(Builder):
         if self._inspect(identity) is None:
             raise Fault(f"the engine loaded an image other than {identity}")
 
+    @cached_property
+    def _engine(self) -> Mapping[str, Any]:
+        """The engine's description of itself, asked once: it counts all that it has, and starts other programs."""
+        return self._client.info()
+
     def _disk(self) -> Path | None:
         """Return the engine's data directory, None if it is on another host."""
         with as_fault("reading its data directory"):
-            path = Path(self._client.info().get("DockerRootDir") or "-")
+            path = Path(self._engine.get("DockerRootDir") or "-")
         return path if path.is_dir() else None
 
 

@@ -204,7 +204,8 @@ def test_a_storage_without_an_image_is_not_read(tmp_path: Path) -> None:
         ):
             container.export(tmp_path, base.attrs["RootFS"]["Layers"], lambda: None)
         # and this host is not the cause
-        BuildGuards(client, BuildSettings().base_image, name, base.attrs["RootFS"]["Layers"], None).require_export()
+        layers = base.attrs["RootFS"]["Layers"]
+        BuildGuards(client, "engine", BuildSettings().base_image, name, layers, None).require_export()
 
 
 def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
@@ -246,7 +247,7 @@ def test_a_storage_that_the_engine_cannot_remove_is_swept() -> None:
 def test_a_host_that_cannot_build_blames_no_submission() -> None:
     with closing(docker.from_env()) as client:
         name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
-        guards = BuildGuards(client, "gauntlet-not-in-this-store", name, [], None)
+        guards = BuildGuards(client, "engine", "gauntlet-not-in-this-store", name, [], None)
         with pytest.raises(Fault, match="builds fail on this host"):
             guards.prove()
         with pytest.raises(Fault, match="builds fail on this host"):
