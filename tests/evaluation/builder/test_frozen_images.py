@@ -18,6 +18,7 @@ import docker
 import pytest
 from docker.types import Mount
 
+from evaluation.builder import build_container
 from evaluation.builder.build_container import BUILD_LABEL, BuildContainer, sweep
 from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.docker_build_settings import BuildSettings
@@ -206,6 +207,20 @@ def test_a_storage_without_an_image_is_not_read(tmp_path: Path) -> None:
         # and this host is not the cause
         layers = base.attrs["RootFS"]["Layers"]
         BuildGuards(client, "engine", BuildSettings().base_image, name, layers, None).require_export()
+
+
+def test_a_build_whose_result_is_not_read_to_its_end_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = tmp_path / "export.py"
+    export.write_text("import os; os.mkdir('/store/out'); open('/store/out/more', 'wb').truncate(1 << 28)")
+    monkeypatch.setattr(build_container, "_EXPORT", export)
+    with closing(docker.from_env()) as client:
+        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
+        build = BuildContainer(client, BuildSettings(), image=name, proxy=None)
+        with pytest.raises(UnreadableError, match="out/more is not a file"), build as container:
+            container.export(tmp_path, [], lambda: None)
+        assert client.containers.list(all=True, filters={"name": build.name}) == []
 
 
 def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
