@@ -321,8 +321,11 @@ class DockerBuilder(Builder):
                 container.build(file, arguments, context, on_log, watch)
             except SlowBuildRefusal:
                 raise
-            except BuildRefusal:
-                self._require_working_host(base, proxy)
+            except BuildRefusal as refusal:
+                if proxy and (away := proxy.unreachable_mirrors()):
+                    raise Fault(f"package mirrors are unreachable: {', '.join(away)}") from refusal
+                self.check_host()
+                self._guards(base).require_build()
                 raise
             try:
                 return container.export(folder, base_layers, watch)
@@ -330,16 +333,14 @@ class DockerBuilder(Builder):
                 raise too_large("the image is too large", settings) from None
             except UnreadableError as failure:
                 # the host or the build is the cause: the build, if a probe image can be read
-                self._require_working_host(base)
+                self._require_export(base)
                 raise BuildRefusal(
                     f"the build produced no readable image: {failure}",
                     fix="do not change the builder's processes or its folder /store",
                 ) from failure
 
-    def _require_working_host(self, base: Image, proxy: MirrorProxy | None = None) -> None:
-        """Raise `Fault` if this host, in its present state, may be the cause of a failed build."""
-        if proxy and (away := proxy.unreachable_mirrors()):
-            raise Fault(f"package mirrors are unreachable: {', '.join(away)}")
+    def _require_export(self, base: Image) -> None:
+        """Raise `Fault` if this host, in its present state, may be the cause of a result that cannot be read."""
         self.check_host()
         self._guards(base).require_export()
 
@@ -367,7 +368,7 @@ class DockerBuilder(Builder):
         try:
             self._load(image.config, layers, image.identity)
         except Fault as first:
-            self._require_working_host(base)
+            self._require_export(base)
             try:
                 self._load(image.config, layers, image.identity)
             except Fault:

@@ -259,14 +259,25 @@ def test_a_storage_that_the_engine_cannot_remove_is_swept() -> None:
             sweep(client)
 
 
-def test_a_host_that_cannot_build_blames_no_submission() -> None:
+def test_a_host_that_cannot_build_blames_no_submission(
+    make_repository: Callable[..., Path], removed: Callable[[QueryPlayer], None]
+) -> None:
+    usual = make_repository("usual", files={"main.py": uuid.uuid4().hex})
+    removed(DockerBuilder().build(usual, on_log=lambda line: None))  # its guards are proved now
+    source = make_repository(
+        files={"Dockerfile": "FROM gauntlet-not-in-the-store\nRUN true\n", "unique": uuid.uuid4().hex}
+    )
     with closing(docker.from_env()) as client:
-        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
-        guards = BuildGuards(client, "engine", "gauntlet-not-in-this-store", name, [], None)
-        with pytest.raises(Fault, match="builds fail on this host"):
-            guards.prove()
-        with pytest.raises(Fault, match="builds fail on this host"):
-            guards.require_export()
+        # its builder image has the base image by another name
+        client.images.get(BuildSettings().base_image).tag("gauntlet-not-in-the-store")
+        builder = DockerBuilder(BuildSettings(base_image="gauntlet-not-in-the-store"))
+        try:
+            with pytest.raises(Fault, match="builds fail on this host"):
+                builder.build(source, on_log=lambda line: None)
+            with pytest.raises(Fault, match="builds fail on this host"):
+                builder.guards()
+        finally:
+            client.images.remove("gauntlet-not-in-the-store")
 
 
 def test_every_guard_of_builds_holds_here() -> None:
