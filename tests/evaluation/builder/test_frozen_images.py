@@ -139,26 +139,6 @@ def test_two_hosts_play_the_same_image(
     removed(player)
 
 
-def test_an_image_comes_back_with_its_layers_on_the_base_image(
-    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None]
-) -> None:
-    files = {"postBuild": "#!/bin/sh\nexec cat /proc/sys/kernel/random/uuid >seen.txt\n", "main.py": uuid.uuid4().hex}
-    source = make_repository(files=files)
-    (source / "postBuild").chmod(0o755)
-    builder = DockerBuilder(store=store)
-    first = builder.build(source, on_log=lambda line: None)
-    removed(first)
-
-    builder.fetch(str(first.image))
-
-    assert builder.has(str(first.image))
-    removed(first)
-    again = builder.build(source, on_log=lambda line: None)
-    assert again.digest == first.digest
-    assert again.image != first.image, "another build of the same recipe is another image"
-    removed(again)
-
-
 def test_it_rejects_an_image_whose_files_are_gone_or_changed(
     make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None]
 ) -> None:
