@@ -7,14 +7,16 @@ removed with it.
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import tarfile
 import tempfile
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from http import HTTPStatus
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,7 @@ from evaluation.builder.image_archive import read_config, read_layer_names
 from evaluation.builder.layer_check import DiskSpace
 from evaluation.builder.mirrors import PROXY_PORT, PROXY_URL
 from evaluation.domain.errors import BuildRefusal, Fault
+from evaluation.sandbox.docker_engine import NO_NETWORK
 from evaluation.sandbox.docker_run import as_fault, unless_removed
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
 
@@ -81,6 +84,7 @@ _FILE_TOO_LARGE = "exit status 153"
 _TAIL_LINES = 20
 _TMP_BYTES = 512 << 20
 _MAX_CONFIG_BYTES = 1 << 20
+_EXPORTED = re.compile(r"out/(?:[0-9]{1,3}\.tar|(?:config|layers)\.json)")
 
 
 class BuildContainer:
@@ -180,21 +184,19 @@ class BuildContainer:
             raise TooLargeError
         if code != 0:
             raise UnreadableError("\n".join(lines))
+        self._copy_out(container, folder)
         try:
-            config = read_config(self._read(container, "config.json", _MAX_CONFIG_BYTES))
-            names = read_layer_names(self._read(container, "layers.json", _MAX_CONFIG_BYTES))
+            config = read_config((folder / "config.json").read_bytes())
+            names = read_layer_names((folder / "layers.json").read_bytes())
+            check_layer_names(config, names, base_layers)
+            layers, room = {}, limits(self._settings)
+            for number, name in enumerate(names):
+                layers[name] = folder / f"{number}.tar"
+                room = check_layer(layers[name], name, room, number)
+        except FileNotFoundError as missing:
+            raise UnreadableError(f"{PurePath(missing.filename).name} is missing") from missing
         except ValueError as error:
             raise UnreadableError(f"its configuration is not readable: {error}") from error
-        check_layer_names(config, names, base_layers)
-        layers, room, left_bytes = {}, limits(self._settings), self._settings.max_image_bytes
-        for number, name in enumerate(names):
-            path = folder / f"{number}.tar"
-            with path.open("wb") as target:
-                for chunk in self._chunks(container, f"{number}.tar", left_bytes):
-                    target.write(chunk)
-            left_bytes -= path.stat().st_size
-            room = check_layer(path, name, room, number)
-            layers[name] = path
         return Exported(config, layers, room)
 
     def _create(
@@ -224,21 +226,24 @@ class BuildContainer:
         self._containers.append(str(container.id))
         return str(container.id)
 
-    def _read(self, container: str, name: str, limit: int) -> bytes:
-        return b"".join(self._chunks(container, name, limit))
-
-    def _chunks(self, container: str, name: str, limit: int) -> Iterator[bytes]:
-        """Yield the bytes of one plain file that the export wrote."""
+    def _copy_out(self, container: str, folder: Path) -> None:
+        """Copy what the export wrote into `folder`, in one request: an engine starts a process for each."""
+        left_bytes = self._settings.max_image_bytes
         with as_fault("reading the image of a build"):
-            stream, _ = self._client.api.get_archive(container, f"{_OUT}/{name}")
-            with tarfile.open(fileobj=FileStream(stream), mode="r|") as archive:
-                member = archive.next()
-                file = archive.extractfile(member) if member is not None and member.isreg() else None
-                if file is None or member is None or member.size > limit:
-                    raise UnreadableError(f"{name} is not a file of at most {limit:,} bytes")
-                while chunk := file.read(1 << 20):
-                    yield chunk
-            deque(stream, maxlen=0)  # a connection that was read to its end can be used again
+            stream, _ = self._client.api.get_archive(container, _OUT)
+            # closed: while an archive is half read, the engine removes no container
+            with closing(stream), tarfile.open(fileobj=FileStream(stream), mode="r|") as archive:
+                for number, member in enumerate(archive):
+                    if number == 0 and member.isdir():
+                        continue
+                    limit = _MAX_CONFIG_BYTES if member.name.endswith(".json") else left_bytes
+                    file = archive.extractfile(member) if member.isreg() and _EXPORTED.fullmatch(member.name) else None
+                    if file is None or member.size > limit:
+                        raise UnreadableError(f"{member.name} is not a file of at most {limit:,} bytes")
+                    left_bytes -= member.size
+                    with (folder / PurePath(member.name).name).open("xb") as target:
+                        shutil.copyfileobj(file, target)
+                deque(stream, maxlen=0)  # a connection that was read to its end can be used again
 
 
 def sweep(client: DockerClient) -> int:
@@ -274,7 +279,7 @@ def _remove_volume(client: DockerClient, name: str, *, image: str) -> None:
             ["python3", "-I", "-c", _EMPTY.read_text(encoding="utf-8"), _STORE],
             mounts=[Mount(_STORE, name, type="volume")],
             user="0:0",
-            network_mode="none",
+            **NO_NETWORK,
             cap_drop=["ALL"],
             cap_add=["DAC_OVERRIDE", "FOWNER"],
             labels={BUILD_LABEL: runner_label()},
@@ -301,7 +306,7 @@ def _limits(settings: BuildSettings) -> dict[str, Any]:
     return {
         # a build writes only to its storage, which is counted, or to /tmp, which is memory
         "read_only": True,
-        "network_mode": "none",
+        **NO_NETWORK,
         "hostname": "build",
         "cap_drop": ["ALL"],
         # a rootless build needs user namespaces and mounts

@@ -36,9 +36,11 @@ TRIAL = BuildSettings(
 """The limits of the probe builds: small, so that each is reached soon."""
 
 _RUN = "\nRUN python3 /probe/"
+_AND = " && python3 /probe/"
 _LOOK = "look.py"
 _FORK = f"probe.py fork {2 * TRIAL.processes}"
-_SPIN = "probe.py spin {}"
+_SPIN = "probe.py spin 1.0"
+_WAIT = "probe.py wait"
 _ALLOCATE = f"probe.py eat {4 * TRIAL.memory_bytes}"
 _FILL = f"probe.py fill {4 << 30}"
 
@@ -47,9 +49,15 @@ class BuildGuards:
     """The guards of builds of one engine with one builder image."""
 
     def __init__(
-        self, client: DockerClient, base_image: str, builder_image: str, base_layers: Sequence[str], disk: Path | None
+        self,
+        client: DockerClient,
+        engine: str,
+        base_image: str,
+        builder_image: str,
+        base_layers: Sequence[str],
+        disk: Path | None,
     ) -> None:
-        """Take the engine's data directory as `disk`, None if it is on another host."""
+        """Take the engine's identity, and its data directory as `disk`, None if it is on another host."""
         self._client = client
         self._builder_image = builder_image
         self._base_image = base_image
@@ -59,8 +67,6 @@ class BuildGuards:
         code = hashlib.sha256()
         for path in sorted(Path(__file__).parent.glob("*.*")):  # changed code is proved again
             code.update(path.read_bytes())
-        with as_fault("reading its identity"):
-            engine = client.info()["ID"]
         self._proved = ProvedGuards(f"builds {engine} {builder_image} {code.hexdigest()}")
 
     def require(self) -> None:
@@ -69,6 +75,11 @@ class BuildGuards:
             self._proved.require(self.prove)
         except HostRefusal as refusal:
             raise Fault(f"this host cannot run untrusted builds: {refusal}") from refusal
+
+    def require_build(self) -> None:
+        """Raise `Fault` if this host cannot build now."""
+        with _as_fault():
+            self._build(_LOOK, [], TRIAL)
 
     def require_export(self) -> None:
         """Raise `Fault` if this host cannot build and read an image now."""
@@ -81,7 +92,7 @@ class BuildGuards:
 
     def prove(self) -> list[Guard]:
         """Try every guard. Takes about ten seconds."""
-        seen = self._answers(_RUN.join([_LOOK, _FORK, _SPIN.format(1.0)]))
+        seen = self._answers(_AND.join([_LOOK, _FORK, _SPIN]))
         guards = [
             Guard("rootless", seen.get("user_outside", 0) > 0, f"root of a build is user {seen.get('user_outside')}"),
             Guard("system call filter", seen.get("filter") == "2", f"Seccomp {seen.get('filter')} (2 is a filter)"),
@@ -103,7 +114,7 @@ class BuildGuards:
                 f"{seen.get('cpus', 0):.2f} CPUs used of {TRIAL.cpus} allowed",
             ),
             self._refused("memory limit", _ALLOCATE, "MiB of memory"),
-            self._refused("time limit", _SPIN.format(30), "took longer than", settings=replace(TRIAL, seconds=3.0)),
+            self._refused("time limit", _WAIT, "took longer than", settings=replace(TRIAL, seconds=3.0)),
         ]
         if self._disk is not None:
             guards.append(self._refused("disk limit", _FILL, "filled the engine's disk"))

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from io import FileIO
 from pathlib import Path
 from typing import IO, Any
@@ -122,7 +122,7 @@ class DockerBuilder(Builder):
     def check_host(self) -> None:
         self._builder_image(self._base_image())
         with as_fault("reading its image store"):
-            check_image_store(self._client.info())
+            check_image_store(self._engine)
         check_disk(self._disk())
 
     def has(self, identity: str) -> bool:
@@ -190,7 +190,9 @@ class DockerBuilder(Builder):
 
     def _guards(self, base: Image) -> BuildGuards:
         names = self._settings.base_image, self._builder_image(base)
-        return BuildGuards(self._client, *names, base["RootFS"]["Layers"], self._disk())
+        with as_fault("reading its identity"):
+            engine = self._engine["ID"]
+        return BuildGuards(self._client, engine, *names, base["RootFS"]["Layers"], self._disk())
 
     def _base_image(self) -> Image:
         base = self._inspect(self._settings.base_image)
@@ -319,8 +321,11 @@ class DockerBuilder(Builder):
                 container.build(file, arguments, context, on_log, watch)
             except SlowBuildRefusal:
                 raise
-            except BuildRefusal:
-                self._require_working_host(base, proxy)
+            except BuildRefusal as refusal:
+                if proxy and (away := proxy.unreachable_mirrors()):
+                    raise Fault(f"package mirrors are unreachable: {', '.join(away)}") from refusal
+                self.check_host()
+                self._guards(base).require_build()
                 raise
             try:
                 return container.export(folder, base_layers, watch)
@@ -328,16 +333,14 @@ class DockerBuilder(Builder):
                 raise too_large("the image is too large", settings) from None
             except UnreadableError as failure:
                 # the host or the build is the cause: the build, if a probe image can be read
-                self._require_working_host(base)
+                self._require_export(base)
                 raise BuildRefusal(
                     f"the build produced no readable image: {failure}",
                     fix="do not change the builder's processes or its folder /store",
                 ) from failure
 
-    def _require_working_host(self, base: Image, proxy: MirrorProxy | None = None) -> None:
-        """Raise `Fault` if this host, in its present state, may be the cause of a failed build."""
-        if proxy and (away := proxy.unreachable_mirrors()):
-            raise Fault(f"package mirrors are unreachable: {', '.join(away)}")
+    def _require_export(self, base: Image) -> None:
+        """Raise `Fault` if this host, in its present state, may be the cause of a result that cannot be read."""
         self.check_host()
         self._guards(base).require_export()
 
@@ -365,7 +368,7 @@ class DockerBuilder(Builder):
         try:
             self._load(image.config, layers, image.identity)
         except Fault as first:
-            self._require_working_host(base)
+            self._require_export(base)
             try:
                 self._load(image.config, layers, image.identity)
             except Fault:
@@ -380,10 +383,15 @@ class DockerBuilder(Builder):
         if self._inspect(identity) is None:
             raise Fault(f"the engine loaded an image other than {identity}")
 
+    @cached_property
+    def _engine(self) -> Mapping[str, Any]:
+        """The engine's description of itself, asked once: it counts all that it has, and starts other programs."""
+        return self._client.info()
+
     def _disk(self) -> Path | None:
         """Return the engine's data directory, None if it is on another host."""
         with as_fault("reading its data directory"):
-            path = Path(self._client.info().get("DockerRootDir") or "-")
+            path = Path(self._engine.get("DockerRootDir") or "-")
         return path if path.is_dir() else None
 
 

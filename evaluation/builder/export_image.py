@@ -27,25 +27,23 @@ def main(name: str, folder: Path, base_layers: list[str], max_bytes: int) -> Non
     (folder / "config.json").write_bytes(config)
     names: list[str] = json.loads(config)["rootfs"]["diff_ids"]
     on_base = names[: len(base_layers)] == base_layers
-    chain = _chain(image["layer"])
-    new = list(zip(names, chain, strict=True))[len(base_layers) if on_base else 0 :]
+    new = names[len(base_layers) if on_base else 0 :]
     left = max_bytes
-    for number, (_, layer) in enumerate(new):
+    for number, layer in enumerate(_chain(image["layer"], len(new))):
         file = folder / f"{number}.tar"
         _call("diff", "-u", "-f", str(file), layer)
         left -= file.stat().st_size
         if left < 0:
             sys.exit(3)
-    (folder / "layers.json").write_text(json.dumps([name for name, _ in new]))
+    (folder / "layers.json").write_text(json.dumps(new))
 
 
-def _chain(top: str) -> list[str]:
-    """Return `top` and the layers below it, the lowest first."""
-    chain: list[str] = []
-    while top:
-        chain.insert(0, top)
-        top = _answer("layer", "-j", top)[0].get("parent", "")
-    return chain
+def _chain(top: str, count: int) -> list[str]:
+    """Return the `count` layers of which `top` is the highest, the lowest first."""
+    chain = [top]
+    while len(chain) < count:
+        chain.insert(0, _answer("layer", "-j", chain[0])[0]["parent"])
+    return chain[:count]
 
 
 def _answer(*words: str) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluation.sandbox import process_tree
+from evaluation.sandbox.docker_engine import NO_NETWORK
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -36,7 +37,7 @@ class Examiner:
             # the last one for files that are only mapped; old engines know no narrower right
             cap_add=["DAC_READ_SEARCH", "SYS_PTRACE", "SYS_ADMIN"],
             security_opt=["no-new-privileges:true"],
-            network_mode="none",
+            **NO_NETWORK,
             pid_mode=f"container:{container_id}",
             read_only=True,
             healthcheck={"test": ["NONE"]},

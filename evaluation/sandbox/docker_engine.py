@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from typing import Any
 
 import docker
 from docker.errors import DockerException
@@ -13,6 +14,9 @@ from evaluation.domain.errors import EngineFault
 _DEFAULT_HOST = "unix:///var/run/docker.sock"
 _UNIX = "unix://"
 _TIMEOUT_SECONDS = 120
+
+NO_NETWORK: dict[str, Any] = {"network_mode": "none", "network_disabled": True}
+"""The options of every container. An engine that makes no network for one needs half of the time to start it."""
 
 
 def connect_engine() -> docker.DockerClient:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from docker.errors import APIError, ContainerError
 
 from evaluation.sandbox import page_cache_privacy
+from evaluation.sandbox.docker_engine import NO_NETWORK
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -53,7 +54,7 @@ def _run(
         cap_drop=["ALL"],
         cap_add=["DAC_READ_SEARCH"],
         security_opt=["no-new-privileges:true"],
-        network_mode="none",
+        **NO_NETWORK,
         read_only=True,
         volumes=volumes,
         healthcheck={"test": ["NONE"]},
@@ -78,7 +79,7 @@ def _layer_folders(client: DockerClient, image: str) -> list[str]:
 
 
 def _read_everything(client: DockerClient, image: str, labels: dict[str, str]) -> None:
-    container = client.containers.create(image, entrypoint=["true"], network_mode="none", labels=labels)
+    container = client.containers.create(image, entrypoint=["true"], labels=labels, **NO_NETWORK)
     try:
         stream, _ = container.get_archive("/")
         for _ in stream:

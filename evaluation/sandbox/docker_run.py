@@ -16,6 +16,7 @@ from docker.errors import APIError, DockerException, NotFound
 from evaluation.domain.errors import Fault
 from evaluation.domain.processor_use import ProcessorUse
 from evaluation.sandbox.base import Ending, PlayerRun, SpaceUse
+from evaluation.sandbox.container_hosts_file import remove_hosts_file
 from evaluation.sandbox.container_process_examiner import Examiner
 from evaluation.sandbox.memory_and_space_use import space_of_control_group
 from evaluation.sandbox.out_of_memory_cause import HostMemory
@@ -37,14 +38,21 @@ class DockerRun(PlayerRun):
     """One started container."""
 
     def __init__(
-        self, container: Container, log_bytes: int, memory: HostMemory, left: set[str], examiner: Examiner
+        self,
+        container: Container,
+        log_bytes: int,
+        memory: HostMemory,
+        left: set[str],
+        examiner: Examiner,
+        hosts: Path,
     ) -> None:
-        """Start to watch `container`; `left` collects its id if it cannot be removed."""
+        """Start to watch `container`; `left` collects its id if it cannot be removed. `hosts`: its own /etc/hosts."""
         self._container = container
         self._log_bytes = log_bytes
         self._memory = memory
         self._left = left
         self._examiner = examiner
+        self._hosts = hosts
         self._lost = False
         self._group: Path | None = None
         self._looked_for_group = False
@@ -104,6 +112,7 @@ class DockerRun(PlayerRun):
                     if self._reader is not None:
                         self._reader.join(_PATIENCE)
                 finally:
+                    remove_hosts_file(self._hosts)
                     with unless_removed():
                         self._container.remove(force=True, v=True)
                     self._left.discard(self.container_id)

@@ -23,8 +23,9 @@ from docker.types import DeviceRequest, LogConfig, Ulimit
 from evaluation.domain.errors import BuildRefusal, Fault, HostRefusal
 from evaluation.domain.players import Program
 from evaluation.sandbox.base import SOCKET_NAME, Folder, Guard, Resources, Sandbox
+from evaluation.sandbox.container_hosts_file import make_hosts_file, remove_hosts_file, sweep_hosts_files
 from evaluation.sandbox.container_process_examiner import Examiner
-from evaluation.sandbox.docker_engine import connect_engine, docker_available
+from evaluation.sandbox.docker_engine import NO_NETWORK, connect_engine, docker_available
 from evaluation.sandbox.docker_guards import examine_docker
 from evaluation.sandbox.docker_page_cache_privacy import level_layers
 from evaluation.sandbox.docker_run import DockerRun, as_fault, unless_removed
@@ -146,7 +147,7 @@ class DockerSandbox(Sandbox):
                     container.remove(force=True, v=True)
                     swept += 1
                 remove_socket_directory(container.labels.get(_SOCKET_LABEL, ""))
-        return swept
+        return swept + sweep_hosts_files()
 
     def _remove(self, container: str) -> bool:
         """Remove a leftover container by its name or id. Return False if it does not exist."""
@@ -175,10 +176,12 @@ class DockerSandbox(Sandbox):
             raise Fault(f"{program.name} was built as a directory; the docker sandbox runs images")
         self._check_image(program.image)
         name = f"gauntlet-{uuid.uuid4().hex}"
-        host = self.client.api.create_host_config(**_limits(socket_directory, resources, folders, gpu=program.gpu))
-        host["MaskedPaths"] = [*_MASKED, *map(str, (*process_figures(), *device_figures()))]
         options = _options(program, socket_directory, resources, folders)
         memory = HostMemory(resources.memory_bytes)
+        hosts = make_hosts_file()
+        shown = (Folder(socket_directory, _SOCKET_DIRECTORY), Folder(hosts, "/etc/hosts"), *folders)
+        host = self.client.api.create_host_config(**_limits(resources, shown, gpu=program.gpu))
+        host["MaskedPaths"] = [*_MASKED, *map(str, (*process_figures(), *device_figures()))]
         try:
             with as_fault(f"starting {program.name}"):
                 made = self.client.api.create_container(program.image, name=name, host_config=host, **options)
@@ -191,9 +194,10 @@ class DockerSandbox(Sandbox):
             self._left.add(name)
             with contextlib.suppress(DockerException, OSError):
                 self._remove(name)
+            remove_hosts_file(hosts)
             raise
         examiner = Examiner(self.client, self.base_image, {RUNNER_LABEL: runner_label()})
-        return DockerRun(container, resources.log_bytes, memory, self._left, examiner)
+        return DockerRun(container, resources.log_bytes, memory, self._left, examiner, hosts)
 
     def _check_image(self, image: str) -> None:
         try:
@@ -225,6 +229,7 @@ def _options(
             _SOCKET_LABEL: str(socket_directory),
         },
         "hostname": "player",
+        "network_disabled": NO_NETWORK["network_disabled"],
         "user": _NOBODY,
         "working_dir": next((folder.place for folder in folders if folder.working), None),
         "healthcheck": {"test": ["NONE"]},
@@ -232,18 +237,15 @@ def _options(
     }
 
 
-def _limits(socket_directory: Path, resources: Resources, folders: Sequence[Folder], *, gpu: bool) -> dict[str, Any]:
+def _limits(resources: Resources, shown: Sequence[Folder], *, gpu: bool) -> dict[str, Any]:
     """Return what the container may use of the host; most lines are a guard."""
     device = resources.gpu if gpu else None
     return {
-        "network_mode": "none",
-        # instead of the host's name servers and domains, which say where it is
-        "dns": ["127.0.0.1"],
-        "dns_search": ["."],
+        "network_mode": NO_NETWORK["network_mode"],
         "read_only": True,
         "binds": {
             str(folder.source.resolve()): {"bind": folder.place, "mode": "rw" if folder.writable else "ro"}
-            for folder in (Folder(socket_directory, _SOCKET_DIRECTORY), *folders)
+            for folder in shown
         },
         "tmpfs": {_HOME: f"rw,nosuid,nodev,exec,mode=1777,size={resources.scratch_bytes}"},
         "shm_size": _SHARED_MEMORY_BYTES,

@@ -1,10 +1,13 @@
-"""Environment variables of every player, in both sandboxes; nothing else of the host's environment."""
+"""Environment variables of every player, in both sandboxes, and the host names that it knows: nothing of the host's."""
 
 from __future__ import annotations
 
 import math
 
 from evaluation.sandbox.base import SOCKET_VARIABLE, Resources
+
+HOSTS = "127.0.0.1 localhost player\n::1 localhost player\n"
+"""The content of a player's /etc/hosts."""
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from evaluation.sandbox.player_environment import HOSTS
 from evaluation.sandbox.state_directory import state_directory, write_atomically
 
 DEVICES = ("nvidia*", "dri", "kfd", "dxg")
@@ -87,7 +88,7 @@ def _identity() -> dict[Path, Path]:
     files = {
         "passwd": f"player:x:{os.getuid()}:{os.getgid()}::/tmp:/bin/sh\n",
         "group": f"player:x:{os.getgid()}:\n",
-        "hosts": "127.0.0.1 localhost player\n::1 localhost player\n",
+        "hosts": HOSTS,
     }
     for name, text in files.items():
         path = folder / name

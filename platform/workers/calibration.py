@@ -20,7 +20,7 @@ SHARE = 0.005
 
 STEADY = 1.1
 """A host whose factor is this many times what a player was charged by has changed its speed meanwhile. The fastest of
-50 runs varies by about one per cent."""
+20 runs varies by about two per cent."""
 
 OUT_OF_TIME = frozenset({str(Reason.TOO_SLOW), str(Reason.NEVER_CONNECTED)})
 """Reasons of failures, in every format, that a host which became slower may cause."""

@@ -18,6 +18,7 @@ import docker
 import pytest
 from docker.types import Mount
 
+from evaluation.builder import build_container
 from evaluation.builder.build_container import BUILD_LABEL, BuildContainer, sweep
 from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.docker_build_settings import BuildSettings
@@ -138,26 +139,6 @@ def test_two_hosts_play_the_same_image(
     removed(player)
 
 
-def test_an_image_comes_back_with_its_layers_on_the_base_image(
-    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None]
-) -> None:
-    files = {"postBuild": "#!/bin/sh\nexec cat /proc/sys/kernel/random/uuid >seen.txt\n", "main.py": uuid.uuid4().hex}
-    source = make_repository(files=files)
-    (source / "postBuild").chmod(0o755)
-    builder = DockerBuilder(store=store)
-    first = builder.build(source, on_log=lambda line: None)
-    removed(first)
-
-    builder.fetch(str(first.image))
-
-    assert builder.has(str(first.image))
-    removed(first)
-    again = builder.build(source, on_log=lambda line: None)
-    assert again.digest == first.digest
-    assert again.image != first.image, "another build of the same recipe is another image"
-    removed(again)
-
-
 def test_it_rejects_an_image_whose_files_are_gone_or_changed(
     make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None]
 ) -> None:
@@ -204,7 +185,22 @@ def test_a_storage_without_an_image_is_not_read(tmp_path: Path) -> None:
         ):
             container.export(tmp_path, base.attrs["RootFS"]["Layers"], lambda: None)
         # and this host is not the cause
-        BuildGuards(client, BuildSettings().base_image, name, base.attrs["RootFS"]["Layers"], None).require_export()
+        layers = base.attrs["RootFS"]["Layers"]
+        BuildGuards(client, "engine", BuildSettings().base_image, name, layers, None).require_export()
+
+
+def test_a_build_whose_result_is_not_read_to_its_end_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = tmp_path / "export.py"
+    export.write_text("import os; os.mkdir('/store/out'); open('/store/out/more', 'wb').truncate(1 << 28)")
+    monkeypatch.setattr(build_container, "_EXPORT", export)
+    with closing(docker.from_env()) as client:
+        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
+        build = BuildContainer(client, BuildSettings(), image=name, proxy=None)
+        with pytest.raises(UnreadableError, match="out/more is not a file"), build as container:
+            container.export(tmp_path, [], lambda: None)
+        assert client.containers.list(all=True, filters={"name": build.name}) == []
 
 
 def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
@@ -243,14 +239,25 @@ def test_a_storage_that_the_engine_cannot_remove_is_swept() -> None:
             sweep(client)
 
 
-def test_a_host_that_cannot_build_blames_no_submission() -> None:
+def test_a_host_that_cannot_build_blames_no_submission(
+    make_repository: Callable[..., Path], removed: Callable[[QueryPlayer], None]
+) -> None:
+    usual = make_repository("usual", files={"main.py": uuid.uuid4().hex})
+    removed(DockerBuilder().build(usual, on_log=lambda line: None))  # its guards are proved now
+    source = make_repository(
+        files={"Dockerfile": "FROM gauntlet-not-in-the-store\nRUN true\n", "unique": uuid.uuid4().hex}
+    )
     with closing(docker.from_env()) as client:
-        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
-        guards = BuildGuards(client, "gauntlet-not-in-this-store", name, [], None)
-        with pytest.raises(Fault, match="builds fail on this host"):
-            guards.prove()
-        with pytest.raises(Fault, match="builds fail on this host"):
-            guards.require_export()
+        # its builder image has the base image by another name
+        client.images.get(BuildSettings().base_image).tag("gauntlet-not-in-the-store")
+        builder = DockerBuilder(BuildSettings(base_image="gauntlet-not-in-the-store"))
+        try:
+            with pytest.raises(Fault, match="builds fail on this host"):
+                builder.build(source, on_log=lambda line: None)
+            with pytest.raises(Fault, match="builds fail on this host"):
+                builder.guards()
+        finally:
+            client.images.remove("gauntlet-not-in-the-store")
 
 
 def test_every_guard_of_builds_holds_here() -> None:

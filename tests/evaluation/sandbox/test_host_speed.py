@@ -11,7 +11,7 @@ import pytest
 
 from evaluation.domain.errors import Fault
 from evaluation.sandbox import host_speed
-from evaluation.sandbox.host_speed import calibrate
+from evaluation.sandbox.host_speed import calibrate, fastest
 
 
 def test_a_host_slower_than_the_reference_gives_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,6 +22,11 @@ def test_a_host_slower_than_the_reference_gives_more_time(monkeypatch: pytest.Mo
 def test_a_host_faster_than_the_reference_gives_the_time_of_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_speed, "REFERENCE_SECONDS", 1e9)  # slower than any host is
     assert calibrate() == 1.0
+
+
+def test_the_fastest_run_counts_and_one_as_fast_as_the_reference_is_the_last() -> None:
+    assert fastest(iter([4.0, 3.0, 5.0, 2.0]).__next__, 3, reference=1.0) == 3.0
+    assert fastest(iter([4.0, 1.0]).__next__, 3, reference=1.0) == 1.0
 
 
 def test_it_rejects_a_host_that_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

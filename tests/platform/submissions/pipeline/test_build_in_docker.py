@@ -86,27 +86,22 @@ def changing(submit: Submit, root: Path) -> Callable[[], Submission]:
     return make
 
 
-def test_a_missing_image_is_fetched_and_not_rebuilt(changing: Callable[[], Submission], sandbox: DockerSandbox) -> None:
-    player = player_builds.build(changing(), lambda line: None)
-    layers = sandbox.client.images.get(player.image).attrs["RootFS"]["Layers"]
-    sandbox.client.images.remove(player.image, force=True)
-    lines: list[str] = []
-
-    ready = player_builds.ready_player(player, lines.append)
-
-    assert (ready.digest, ready.image, lines) == (player.digest, player.image, [])
-    assert sandbox.client.images.get(player.image).attrs["RootFS"]["Layers"] == layers
-    sandbox.client.images.remove(player.image, force=True)
-
-
-def test_a_lost_image_is_a_platform_error_and_never_another_player(
+def test_a_missing_image_is_fetched_and_a_lost_one_is_a_platform_error_and_never_another_player(
     changing: Callable[[], Submission], sandbox: DockerSandbox
 ) -> None:
     submission = changing()
     first = player_builds.build(submission, lambda line: None)
+    layers = sandbox.client.images.get(first.image).attrs["RootFS"]["Layers"]
+    sandbox.client.images.remove(first.image, force=True)
+    lines: list[str] = []
+
+    ready = player_builds.ready_player(first, lines.append)
+
+    assert (ready.digest, ready.image, lines) == (first.digest, first.image, [])
+    assert sandbox.client.images.get(first.image).attrs["RootFS"]["Layers"] == layers
+
     sandbox.client.images.remove(first.image, force=True)
     object_store.remove(first.image.removeprefix("sha256:"))
-
     with pytest.raises(Fault, match="neither on this engine nor in the layer store"):
         player_builds.ready_player(first, lambda line: None)
     second = player_builds.build(submission, lambda line: None)

@@ -1,1 +1,0 @@
-print(open("/submission/seen.txt").read())
