@@ -13,7 +13,8 @@ from workers.lease import BEAT_SECONDS, Leased
 from workers.models import Worker
 from workers.selectors import live_workers
 from workers.team_queue_order import PLAY, in_order
-from workers.work_item_queue import with_waiting_items
+from workers.work_item_models import WorkItem
+from workers.work_item_queue import with_items
 from workers.work_kind_interface import Role, Work, kinds, kinds_of
 
 log = logging.getLogger(__name__)
@@ -53,9 +54,14 @@ def _claim_first(worker: Worker, role: Role) -> Claimed | None:
 
 def _waiting_kinds(role: Role) -> list[Work[Any]]:
     """Return the kinds of `role` in which something may wait."""
-    asked = kinds_of(role)
-    waiting = with_waiting_items(table for kind in asked for table in kind.tables)
-    return [kind for kind in asked if not kind.tables or not waiting.isdisjoint(kind.tables)]
+    return _kinds_with(WorkItem.State.WAITING, kinds_of(role))
+
+
+def _kinds_with(state: WorkItem.State, some: Iterable[Work[Any]]) -> list[Work[Any]]:
+    """Return those of `some` kinds in which an item may have `state`."""
+    asked = list(some)
+    found = with_items(state, (table for kind in asked for table in kind.tables))
+    return [kind for kind in asked if not kind.tables or not found.isdisjoint(kind.tables)]
 
 
 def anything_waits(worker: Worker | None = None) -> bool:
@@ -88,7 +94,8 @@ def take_back() -> int:
 
 
 def _expire(some: Iterable[Work[Any]]) -> int:
-    return _sum_of(some, lambda kind: kind.expire(), "expired %s cannot be returned to the queue")
+    held = _kinds_with(WorkItem.State.CLAIMED, some)
+    return _sum_of(held, lambda kind: kind.expire(), "expired %s cannot be returned to the queue")
 
 
 def _sum_of(some: Iterable[Work[Any]], act: Callable[[Work[Any]], int], problem: str) -> int:

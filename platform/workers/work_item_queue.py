@@ -46,10 +46,10 @@ def take(item: WorkItem, now: datetime, **worker: Any) -> bool:
     return True
 
 
-def with_waiting_items(tables: Iterable[type[WorkItem]]) -> set[type[WorkItem]]:
-    """Return those of `tables` in which an item waits, whether or not it may be claimed now; one probe of each index.
+def with_items(state: WorkItem.State, tables: Iterable[type[WorkItem]]) -> set[type[WorkItem]]:
+    """Return those of `tables` in which an item has `state`; one probe of each index.
 
-    In one query, since Django takes longer to build a query than a database to find that nothing waits. In the order
+    In one query, since Django takes longer to build a query than a database to find that nothing has it. In the order
     of the queue's index: without one PostgreSQL reads the table for the first such row, and many done ones come before.
     """
     asked = list(tables)
@@ -59,9 +59,9 @@ def with_waiting_items(tables: Iterable[type[WorkItem]]) -> set[type[WorkItem]]:
     each = "(SELECT 1 FROM {} WHERE state = %s ORDER BY priority LIMIT 1)"
     probes = ", ".join(each.format(quote(table._meta.db_table)) for table in asked)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {probes}", [WorkItem.State.WAITING.value] * len(asked))
+        cursor.execute(f"SELECT {probes}", [state.value] * len(asked))
         found = cursor.fetchone()
-    return {table for table, waits in zip(asked, found, strict=True) if waits}
+    return {table for table, one in zip(asked, found, strict=True) if one}
 
 
 def requeue_failed(items: QuerySet[Any]) -> int:

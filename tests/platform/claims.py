@@ -14,7 +14,8 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun
 from workers import queue
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
-from workers.work_item_queue import take, with_waiting_items
+from workers.work_item_models import WorkItem
+from workers.work_item_queue import take, with_items
 from workers.worker_loop import hold
 
 
@@ -71,7 +72,7 @@ def take_run(name: str = "worker") -> AnyRun | None:
 
 def take_runs(name: str = "worker", most: int | None = None) -> Iterator[AnyRun]:
     """Claim each of the runs that wait now, at `most` so many of a kind, in the order of `take_run`."""
-    waiting_kinds = with_waiting_items(KINDS)
+    waiting_kinds = with_items(WorkItem.State.WAITING, KINDS)
     for kind in KINDS:
         if kind in waiting_kinds:
             waiting = run_queue.waiting(kind, clock.database_now()).select_related(*run_queue.PLAYED_WITH[kind])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import TypeAlias
 
@@ -30,15 +31,13 @@ OWN_MODULES = (
 LoadMain: TypeAlias = Callable[[str], ModuleType]
 
 
-@pytest.fixture
-def load_main(monkeypatch: pytest.MonkeyPatch) -> LoadMain:
-    """Imports a bundled submission's main.py as its own process would: with the modules next to it."""
-
-    def load(name: str) -> ModuleType:
-        path = find_baseline(name).repository()
-        monkeypatch.syspath_prepend(path)
+def load(name: str) -> ModuleType:
+    """Import a bundled submission's main.py as its own process would: with the modules next to it."""
+    path = find_baseline(name).repository()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(path)
         for own in OWN_MODULES:
-            monkeypatch.delitem(sys.modules, own, raising=False)
+            patch.delitem(sys.modules, own, raising=False)
         spec = importlib.util.spec_from_file_location("main", path / "main.py")
         assert spec is not None
         assert spec.loader is not None
@@ -46,6 +45,16 @@ def load_main(monkeypatch: pytest.MonkeyPatch) -> LoadMain:
         spec.loader.exec_module(module)
         for own in OWN_MODULES:
             sys.modules.pop(own, None)
-        return module
+    return module
 
+
+@pytest.fixture
+def load_main() -> LoadMain:
+    """Imports the program of a bundled submission, again at each call."""
     return load
+
+
+@pytest.fixture(scope="session")
+def loaded_main() -> LoadMain:
+    """Imports each program once, for attacks: `test_keep_nothing` says that they keep nothing."""
+    return cache(load)

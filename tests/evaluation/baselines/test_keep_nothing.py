@@ -18,7 +18,7 @@ from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
 from gauntlet import serve_attack, serve_model
 
-RULES = QueryRules(classes=10, query_budget=60, piece_samples=2)
+RULES = QueryRules(classes=10, query_budget=60, piece_samples=1)
 
 # the others are the same programs with other weights, or with start images for a target
 every_program = pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_rows_are_those_of_an_attack_that_was_just_started(
         finally:
             match.close()
 
-    targets = [replace(one, target=(one.label + 1) % 10) for one in load_dataset("digits").samples("validation")[:4]]
+    targets = [replace(one, target=(one.label + 1) % 10) for one in load_dataset("digits").samples("validation")[:2]]
     together = play(targets)
-    assert together == play(targets[:2]) + play(targets[2:])
-    assert together[2:] + together[:2] == play(targets[2:] + targets[:2])
+    assert together == play(targets[:1]) + play(targets[1:])
+    assert together[::-1] == play(targets[::-1])

@@ -23,7 +23,7 @@ from formats.query.matches.models import Match
 from rounds.models import Objection, Release, Round
 from submissions.models import Submission
 
-REQUESTS, REFUSED_REQUESTS = 12, 2
+REQUESTS, REFUSED_REQUESTS = 6, 2
 """Requests to each operation, and to one that changes something by nobody, whom it answers with 401."""
 
 EXPECTATIONS = (

@@ -66,7 +66,7 @@ def document_of(root: Path, name: str, slug: str, split: str) -> dict[str, Any]:
         count = SIZES[each["purpose"]]
         sets.append(each | {"source": "digits", "split": split, "order": "secret", "count": count, "skip": skip})
         skip += count
-    sizes = {"query": {"piece_samples": 12}, "transfer": {"batch_images": 6}, "curves": {}}
+    sizes = {"query": {"piece_samples": 12}, "transfer": {"batch_images": 12}, "curves": {}}
     rules = document["rules"] | sizes[name]
     about = {key: value for key, value in document["competition"].items() if key != "smoke_opponent"}
     about |= {"slug": slug, "new_validation_set": True, "starts_at": at(1), "ends_at": at(90)}

@@ -121,7 +121,7 @@ def _play(round_: Round, olga: User, the_clock: FakeClock) -> None:
     """The site freezes the round when its window begins; Olga starts, publishes and releases it."""
     assert the_clock.at < round_.window.starts_at
     the_clock.at = round_.window.starts_at
-    sweep_and_play()
+    current_app.tasks["rounds.sweep"]()
     round_.refresh_from_db()
     assert (round_.state, round_.problem) == ("frozen", "")
     lifecycle.start(round_=round_, by=olga)

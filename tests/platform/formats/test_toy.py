@@ -71,5 +71,5 @@ def test_it_plays_a_season_and_conforms(root: Path) -> None:
     assert done.returncode == 0, done.stdout[-8000:]
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed is not None
-    assert int(passed[1]) > 30
+    assert int(passed[1]) > 20
     assert "skipped" not in done.stdout

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import pytest
+from django.http import HttpResponse
 
 from accounts.models import User
 from competitions.models import Competition, Entry, FreezeWindow, RulesVersion, SampleSet, Track
@@ -24,6 +25,18 @@ from formats.query.tracks import MODEL, UNTARGETED
 from repositories.models import Repository
 from rounds.models import Round
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
+
+
+@pytest.fixture
+def empty_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors have no pages, for time: those are for `test_errors.py`."""
+
+    def empty(status: int) -> Callable[..., HttpResponse]:
+        return lambda request, *about, **more: HttpResponse(status=status)
+
+    monkeypatch.setattr("config.urls.handler403", empty(403), raising=False)
+    monkeypatch.setattr("config.urls.handler404", empty(404))
+    monkeypatch.setattr("pages.site.error_views.render", empty(405))
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import connection, transaction
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLResolver, get_resolver
 from pytest_django import Settings
@@ -166,20 +165,13 @@ def address(route: str, arguments: dict[str, str]) -> str:
 
 
 @pytest.fixture
-def bare(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+def bare(empty_errors: None, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     """No limit of requests, above which nothing is checked; and for time, not what thousands of answers share.
 
-    That is the pages of errors, for `test_errors.py`, and the navigation of the admin, for the tests of its own pages.
+    That is the pages of errors, and the navigation of the admin, for the tests of its own pages.
     """
-
-    def empty(status: int) -> Callable[..., HttpResponse]:
-        return lambda request, *about, **more: HttpResponse(status=status)
-
     settings.ANONYMOUS_REQUESTS = 0
     monkeypatch.setattr("rest_framework.views.APIView.throttle_classes", [])
-    monkeypatch.setattr("config.urls.handler403", empty(403), raising=False)
-    monkeypatch.setattr("config.urls.handler404", empty(404))
-    monkeypatch.setattr("pages.site.error_views.render", empty(405))
     monkeypatch.setattr("unfold.sites.UnfoldAdminSite.get_sidebar_list", lambda site, request: [{"items": []}])
 
 

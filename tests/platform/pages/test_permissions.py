@@ -461,6 +461,7 @@ def test_the_table_names_every_address() -> None:
     assert {row.name for row in TABLE} == {str(pattern.name) for pattern in urlpatterns}
 
 
+@pytest.mark.usefixtures("empty_errors")
 @pytest.mark.slow(8)
 def test_every_address_answers_each_role_with_the_status_of_the_table(
     clients: dict[str, Client], keys: dict[str, str]
@@ -508,6 +509,7 @@ def test_texts_are_visible_only_to_their_roles(clients: dict[str, Client], keys:
                 assert (text in page) == (role in readers), f"{text!r} on {name} {arg} as {role}"
 
 
+@pytest.mark.usefixtures("empty_errors")
 def test_it_rejects_everyone_but_organisers_before_a_competition_is_public(
     clients: dict[str, Client], competition: Competition, keys: dict[str, str]
 ) -> None:

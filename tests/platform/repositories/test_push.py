@@ -64,8 +64,14 @@ def test_a_repository_accepts_more_pushes_and_deleted_branches(arena: Site, copy
 @pytest.mark.parametrize(
     ("branch", "words"),
     [
-        ("refused", ["rejected. Nothing was recorded and no slot was used.", "problem: the gate does not like \\x1b"]),
-        ("refused", ["fix: paint it green"]),
+        (
+            "refused",
+            [
+                "rejected. Nothing was recorded and no slot was used.",
+                "problem: the gate does not like \\x1b",
+                "fix: paint it green",
+            ],
+        ),
         ("later", ["problem: not now", "accepted again from 2099-", " UTC (in "]),
         ("failing", ["platform error. Nothing was recorded. Please push again."]),
     ],

@@ -21,7 +21,7 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun, open_runs
 from workers.lease import LostClaimError
 from workers.models import Priority, Worker
 from workers.team_queue_order import charge
-from workers.work_item_queue import take, take_from_workers, with_waiting_items
+from workers.work_item_queue import take, take_from_workers, with_items
 from workers.work_kind_interface import Held, Turn
 
 PLAYED_WITH = {
@@ -119,7 +119,7 @@ def anything_waits() -> bool:
 
 
 def _waiting_kinds() -> list[type[AnyRun]]:
-    found = with_waiting_items(KINDS)
+    found = with_items(Run.State.WAITING, KINDS)
     return [kind for kind in KINDS if kind in found]
 
 

@@ -176,7 +176,6 @@ def uploaded_by_api(released: Released) -> None:
 def published(stage: Stage, the_clock: FakeClock) -> Round:
     """A published round with one model; nothing of it is released."""
     stage.submit("owls", FOUND)
-    stage.play()
     olga, hour = User.objects.create_user("olga", "olga@example.org"), timedelta(hours=1)
     Organiser.objects.create(competition=stage.competition, user=olga)
     round_ = plan_round(

@@ -110,10 +110,10 @@ def test_a_model_near_its_limit_is_not_slow_on_a_busy_host(
         model.channel()
         with busy(BUSY):
             began = time.monotonic()
-            for _ in range(6):
+            for _ in range(4):
                 assert model.classify(PIXELS, 1) == [0]
             taken = time.monotonic() - began
-        assert model.seconds_per_image <= min(0.040, taken / 6)
+        assert model.seconds_per_image <= min(0.040, taken / 4)
     finally:
         model.close()
 
@@ -125,7 +125,7 @@ def test_a_model_that_computes_too_long_is_too_slow(
     """On a busy host as well, and when it leaves the work to a process of its own."""
     # until it is used up, all processors are busy
     monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", GRACE / 10)
-    model = make(0.100 if helper else 0.200, helper, wait)
+    model = make(0.075 if helper else 0.150, helper, wait)
 
     def ask_often() -> None:
         for _ in range(12):

@@ -116,14 +116,16 @@ def look(client: Client, scenario: Scenario, address: str) -> str:
 
 
 @pytest.mark.usefixtures("others_read_first")
-@pytest.mark.parametrize("role", ROLES)
-def test_it_rejects_readers_without_permission(client: Client, scenario: Scenario, role: str) -> None:
-    if role != "anonymous":
-        client.force_login(User.objects.get(username=role))
-    content = cache(partial(look, client, scenario))  # an address is in several rows
-    for row in TABLE:
-        seen = row.text in content(row.address)
-        assert seen == (role in row.readers), f"{row.text!r} at {row.address} as {role}"
+def test_it_rejects_readers_without_permission(scenario: Scenario) -> None:
+    clients = {role: Client() for role in ROLES}
+    for role, client in clients.items():  # before the first page is kept: a sign-in makes what is kept outdated
+        if role != "anonymous":
+            client.force_login(User.objects.get(username=role))
+    for role, client in clients.items():
+        content = cache(partial(look, client, scenario))  # an address is in several rows
+        for row in TABLE:
+            seen = row.text in content(row.address)
+            assert seen == (role in row.readers), f"{row.text!r} at {row.address} as {role}"
 
 
 @pytest.mark.usefixtures("others_read_first")

@@ -161,7 +161,7 @@ def test_it_finds_slots_that_do_not_fit_their_submissions(filled: BoardFixture, 
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_boards_always_match_their_rows(
     filled: BoardFixture, the_clock: FakeClock, entry: Entry, alice: User, seed: int
 ) -> None:

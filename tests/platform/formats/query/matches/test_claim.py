@@ -26,7 +26,7 @@ from formats.query.matches.selectors import queue_of, waiting
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
 from workers.models import Worker
-from workers.work_item_queue import with_waiting_items
+from workers.work_item_queue import with_items
 
 HOUR = timedelta(hours=1)
 
@@ -140,7 +140,7 @@ def test_no_played_piece_is_read_to_see_whether_one_waits(match: Match) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE matches_piece")
         with CaptureQueriesContext(connection) as asked:
-            assert with_waiting_items([Piece]) == {Piece}
+            assert with_items(Piece.State.WAITING, [Piece]) == {Piece}
         explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
         cursor.execute(f"{explain} {asked[0]['sql']}")
         plan = str(cursor.fetchall())

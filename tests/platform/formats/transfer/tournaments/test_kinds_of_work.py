@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -20,10 +21,12 @@ from accounts.models import User
 from competitions.models import RulesVersion, SampleSet
 from core import clock
 from formats.curves import requests_and_scores
+from formats.curves.best_known.released_models import NEEDED
 from repositories.models import Repository
+from rounds.models import Release, Round
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.test_benchmarks import ALL, Stage, stage
-from tests.platform.formats.curves.test_best_known import Released, published, released
+from tests.platform.formats.curves.test_best_known import Released, published
 from tests.platform.formats.query.challenges.requests import request_challenges
 from tests.platform.formats.transfer.tournaments.kinds import KINDS, Kind
 from tests.platform.other_process import database_url
@@ -35,7 +38,7 @@ from workers.queue import Claimed
 from workers.team_queue_order import uses
 from workers.work_kind_interface import Work, kinds
 
-__all__ = ["published", "released", "stage"]
+__all__ = ["published", "stage"]
 
 
 @pytest.fixture(params=KINDS)
@@ -60,8 +63,12 @@ def benchmarked(stage: Stage) -> None:
 
 
 @pytest.fixture
-def proven(released: Released) -> None:
+def proven(published: Round, monkeypatch: pytest.MonkeyPatch) -> None:
     """A released model, and proofs of two people."""
+    released = Released(published, monkeypatch)
+    Release.objects.bulk_create(
+        Release(round=published, part=part, released_at=clock.now(), released_by=released.ann) for part in NEEDED
+    )
     WorkerTime.objects.all().delete()  # of the round
     for by, change in ((released.ann, 51), (released.ben, 52)):
         released.upload(by, released.npz({1: change}))
@@ -382,59 +389,93 @@ def test_what_is_held_and_cancelled_is_charged_once(kind: Kind, only: Claimed, t
     assert charged(only) == {entry.pk if entry else None: 20.0}
 
 
-HOLD = """
-    import sys, time
+WORKERS = """
+    import os, sys, time
     import django
     django.setup()
-    from django.conf import settings
-    from core import clock
     from workers import queue
     from workers.lease import Heartbeat
     from workers.models import Worker
     from workers.work_kind_interface import kinds
     from workers.worker_loop import hold
 
-    role = next(kind.role for kind in kinds if kind.name == sys.argv[1])
-    claimed = queue.claim(Worker.objects.get(name="host/0"), role)
-    with Heartbeat() as heartbeat:
-        hold(claimed.kind, claimed.claim, heartbeat)
-        print("held", flush=True)
-        time.sleep(600)
+    for name in sys.stdin:
+        if os.fork():
+            os.wait()
+            print("ended", flush=True)
+            continue
+        role = next(kind.role for kind in kinds if kind.name == name.strip())
+        claimed = queue.claim(Worker.objects.get(name="host/0"), role)
+        with Heartbeat() as heartbeat:
+            hold(claimed.kind, claimed.claim, heartbeat)
+            print("held", os.getpid(), flush=True)
+            time.sleep(600)
 """
+"""For each kind of work that it reads, this program starts a worker, which holds an item until it is killed."""
+
+
+class OtherWorker:
+    """A worker in a process of its own. Only the first one takes the time to start a program of the site."""
+
+    def __init__(self, root: Path, state: Path) -> None:
+        environment = os.environ | {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DATABASE_URL": database_url(),
+            "GAUNTLET_STATE": str(state),
+            "GAUNTLET_SANDBOX": "process",
+            "GAUNTLET_BROKER": f"filesystem://{state}/broker",
+        }
+        words, pipe = [sys.executable, "-c", textwrap.dedent(WORKERS)], subprocess.PIPE
+        self.starter = subprocess.Popen(words, cwd=root, env=environment, stdin=pipe, stdout=pipe, text=True)
+        self.process: int | None = None
+
+    def hold(self, kind: str) -> None:
+        """Start, and hold an item of a kind of work."""
+        assert self.starter.stdin is not None
+        self.starter.stdin.write(f"{kind}\n")
+        self.starter.stdin.flush()
+        said, process = self._line().split()
+        assert said == "held"
+        self.process = int(process)
+
+    def kill(self) -> None:
+        """End now; return when it has ended."""
+        if self.process is not None:
+            os.kill(self.process, signal.SIGKILL)
+            assert self._line() == "ended\n"
+            self.process = None
+
+    def _line(self) -> str:
+        assert self.starter.stdout is not None
+        return self.starter.stdout.readline()
+
+
+@pytest.fixture(scope="session")
+def other_worker(django_db_setup: None, root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OtherWorker]:
+    """A worker on the database of the tests."""
+    made = OtherWorker(root, tmp_path_factory.mktemp("worker"))
+    yield made
+    made.starter.communicate()
 
 
 @pytest.fixture
-def doomed(
-    transactional_db: None, work: Work[Any], worker: Worker, root: Path, tmp_path: Path
-) -> Iterator[subprocess.Popen[str]]:
+def doomed(transactional_db: None, work: Work[Any], worker: Worker, other_worker: OtherWorker) -> Iterator[OtherWorker]:
     """A worker in another process that holds an item."""
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": database_url(),
-        "GAUNTLET_STATE": str(tmp_path),
-        "GAUNTLET_SANDBOX": "process",
-        "GAUNTLET_BROKER": f"filesystem://{tmp_path}/broker",
-    }
-    words = [sys.executable, "-c", textwrap.dedent(HOLD), work.name]
-    process = subprocess.Popen(words, cwd=root, env=environment, stdout=subprocess.PIPE, text=True)
-    yield process
-    process.kill()
-    process.communicate()
+    other_worker.hold(work.name)
+    yield other_worker
+    other_worker.kill()
 
 
 def test_the_item_of_a_killed_worker_is_claimed_by_another(
     kind: Kind,
     work: Work[Any],
     claim: Claim,
-    doomed: subprocess.Popen[str],
+    doomed: OtherWorker,
     other: Worker,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert doomed.stdout is not None
-    assert doomed.stdout.readline() == "held\n"
     (held,) = work.held()
     doomed.kill()
-    doomed.wait()
     assert queue.expire() == 0, "the lease still runs"
     assert held.until is not None
     after = held.until + timedelta(minutes=2)

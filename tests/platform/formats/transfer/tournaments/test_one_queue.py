@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import pytest
@@ -91,8 +93,16 @@ def test_unranked_work_comes_after_leaderboards_also_of_a_team_above_its_limit(
     assert [each.claim.entry for each in claimed[-2:]] == [other.entry, own.entry]
 
 
+def test_a_worker_finds_in_two_queries_that_nothing_waits_or_is_held(
+    worker: Worker, the_clock: FakeClock, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
+) -> None:
+    with django_assert_num_queries(2):
+        assert queue.claim(worker) is None
+
+
 def test_a_kind_that_fails_does_not_keep_the_work_of_lost_workers_from_others(
     match: Match,
+    attacked: None,
     worker: Worker,
     the_clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
@@ -101,11 +111,12 @@ def test_a_kind_that_fails_does_not_keep_the_work_of_lost_workers_from_others(
     def fail() -> int:
         raise RuntimeError("a row of another kind is broken")
 
-    assert queue.claim(worker) is not None
+    held = claims(worker)
+    assert set(held) == {"pieces", "runs"}
     monkeypatch.setattr(runs, "expire", fail)
     monkeypatch.setattr("workers.queue.kinds", sorted(kinds, key=lambda kind: kind.name == "pieces"))  # the last one
     the_clock.forward(seconds=31)
-    assert queue.expire() == 1
+    assert queue.expire() == held.count("pieces")
     assert "expired runs cannot be returned to the queue" in caplog.text
 
 
