@@ -154,7 +154,7 @@ def test_it_ends_where_labels_are_random(loaded_main: LoadMain, baseline: Baseli
     [
         *((each, shape) for each in PROGRAMS for shape in [(28, 28, 1), (20, 31, 3)]),
         # large images are slow: once for a program of both tracks
-        *((each, (101, 90, 3)) for each in PROGRAMS if "main.py" not in each.parts),
+        *((each, (299, 299, 3)) for each in PROGRAMS if "main.py" not in each.parts),
     ],
     ids=lambda each: getattr(each, "name", str(each)),
 )
