@@ -69,6 +69,7 @@ def finished(env: RoundFixture) -> Round:
     return round_
 
 
+@pytest.mark.slow(4)
 def test_an_anonymous_visitor_finds_no_digest_of_a_player(finished: Round, client: Client) -> None:
     digests = [digest.removeprefix("sha256:") for digest in Player.objects.values_list("digest", flat=True)]
     starts = {digest[:12] for digest in digests}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,16 +117,18 @@ def test_output_of_a_player_is_readable_while_it_is_checked(submit: Submit) -> N
     patient = "import time\nprint('loading weights', flush=True)\ntime.sleep(3)\n" + textwrap.dedent(NOISE)
     submission = submit("untargeted", scripted("untargeted", patient))
     states: list[str] = []
+    checked = threading.Event()
 
     def watch() -> None:
-        while not LogChunk.objects.filter(text__contains="loading weights").exists():
-            time.sleep(0.05)
+        while not LogChunk.objects.filter(text__contains="loading weights").exists() and not checked.wait(0.05):
+            pass
         states.append(Submission.objects.get(pk=submission.pk).state)
         connection.close()
 
     reader = threading.Thread(target=watch)
     reader.start()
     advanced(submission)
+    checked.set()
     reader.join()
 
     assert states == [Submission.State.CHECKING]

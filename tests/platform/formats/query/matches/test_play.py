@@ -208,6 +208,7 @@ def test_a_worker_that_plays_cleans_up_its_host_at_intervals(
 
 def test_each_slot_has_its_own_device(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "calibrate", lambda device=None: 1.0)  # there may be no such device
+    monkeypatch.setattr(calibration, "_known", {})
     settings.WORKER_CLASS, settings.WORKER_DEVICES = "gpu", ["0", "1"]
     assert [register(slot).device for slot in range(2)] == ["0", "1"]
     assert set(Worker.objects.values_list("worker_class", flat=True)) == {"gpu"}
