@@ -1,17 +1,17 @@
-"""The last app, which is ready when the others are."""
+"""The app that is ready last, when a program of the site has started."""
 
 from __future__ import annotations
 
 from django.apps import AppConfig
 
-from config.garbage_collection import collect_garbage_of_work
+from config.garbage_collection import begin_garbage_collection
 
 
 class StartedConfig(AppConfig):
-    """What follows the start of a program, whichever program it is."""
+    """The app of the settings; Django calls its `ready` after that of all others, in every program."""
 
     name = "config"
 
     def ready(self) -> None:
-        """End what concerned the start alone."""
-        collect_garbage_of_work()
+        """Begin garbage collection, which waits for the end of the start."""
+        begin_garbage_collection()

@@ -8,8 +8,8 @@ import gc
 NEW_OBJECTS = 25_000
 """Net new objects between two collections; Python's default is 700."""
 
-NEW_OBJECTS_OF_A_START = 5_000_000
-"""The same while a program starts: no start makes so many, so that none is interrupted."""
+NEW_OBJECTS_DURING_START = 5_000_000
+"""The same while a program starts: more than any start makes, so nothing is collected then."""
 
 
 def put_off_garbage_collection() -> None:
@@ -19,11 +19,11 @@ def put_off_garbage_collection() -> None:
     fifth of the processor time of the start, and more of a migration's, is spent on collections that find nothing.
     Those at exit take more than half as long as the start, and the memory is freed without them.
     """
-    gc.set_threshold(NEW_OBJECTS_OF_A_START, *gc.get_threshold()[1:])
+    gc.set_threshold(NEW_OBJECTS_DURING_START, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)
 
 
-def collect_garbage_of_work() -> None:
-    """Begin to collect garbage, but none of what the start has made: no collection searches it again."""
+def begin_garbage_collection() -> None:
+    """Collect garbage from now on, but leave what the start has made out of every collection."""
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])

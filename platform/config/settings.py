@@ -81,7 +81,7 @@ INSTALLED_APPS = [
     "formats.transfer.tournaments.apps.TournamentsConfig",
     "formats.transfer.apps.TransferConfig",
     "formats.curves.apps.CurvesConfig",
-    "config.apps.StartedConfig",  # the last
+    "config.apps.StartedConfig",  # last: it is ready when all others are
 ]
 MIDDLEWARE = [
     "core.request_id.request_id",
