@@ -51,7 +51,8 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     add_marks(items)
     yield  # shuffled, and chosen by marks
-    items[:] = spread(items, getattr(config, "workerinput", {}).get("workercount", 1), seconds_of)
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    items[:] = spread(items, processes, seconds_of, lambda item: item.path)
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+import random
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,16 +44,20 @@ def commits(item: pytest.Item) -> bool:
     return "transactional_db" in getattr(item, "fixturenames", ()) or bool(mark and mark.kwargs.get("transaction"))
 
 
-def spread(items: Sequence[T], processes: int, seconds: Callable[[T], float]) -> list[T]:
+def spread(items: Sequence[T], processes: int, seconds: Callable[[T], float], file: Callable[[T], Hashable]) -> list[T]:
     """Return the tests in an order in which the slow ones begin first, each process with some of them.
 
-    xdist's `worksteal` hands the list out in as many equal parts as there are processes.
+    xdist's `worksteal` hands the list out in as many equal parts as there are processes. pytest-django puts all tests
+    that commit behind the others: they wait for servers, and in the end all processes would wait at the same time. So
+    the files are shuffled once more, equally in each process.
     """
     sizes = [(len(items) + number) // processes for number in range(processes)]
     parts: list[list[T]] = [[] for _ in sizes]
     for item in sorted(filter(seconds, items), key=seconds, reverse=True):
         min((part for part, size in zip(parts, sizes, strict=True) if len(part) < size), key=len).append(item)
-    others = (item for item in items if not seconds(item))
+    files = [list(each) for _, each in groupby((item for item in items if not seconds(item)), file)]
+    random.Random(len(items)).shuffle(files)
+    others = chain.from_iterable(files)
     for part, size in zip(parts, sizes, strict=True):
         part += islice(others, size - len(part))
     return [item for part in parts for item in part]

@@ -91,7 +91,7 @@ def test_slow_tests_begin_first_in_every_process(processes: int) -> None:
     draw = random.Random(processes)
     for count in range(40):
         seconds = {number: draw.choice([0.0, 0.0, 0.0, 5.0, 60.0]) for number in range(count)}
-        order = spread(list(seconds), processes, seconds.__getitem__)
+        order = spread(list(seconds), processes, seconds.__getitem__, lambda number: number // 3)
         assert sorted(order) == list(range(count))
         begun = []
         for number in range(processes):
@@ -99,6 +99,17 @@ def test_slow_tests_begin_first_in_every_process(processes: int) -> None:
             assert [seconds[each] for each in part] == sorted((seconds[each] for each in part), reverse=True)
             begun += [seconds[each] for each in part[:1]]
         assert sorted(begun, reverse=True) == sorted(seconds.values(), reverse=True)[: len(begun)]
+
+
+def test_tests_that_commit_are_not_left_to_the_end_and_files_stay_together() -> None:
+    """As pytest-django hands them over: of each of 20 files first what does not commit, then of each what does."""
+    items = [(commits, file, number) for commits in (False, True) for file in range(20) for number in range(5)]
+    order = spread(items, 2, lambda item: 0.0, lambda item: item[1])
+    assert sorted(order) == items
+    for half in (order[:100], order[100:]):
+        assert 20 <= sum(commits for commits, _, _ in half) <= 80
+    runs = [key for key, _ in itertools.groupby(order, lambda item: item[:2])]
+    assert len(runs) <= 41, "one file may be in two halves"
 
 
 def test_no_two_processes_have_one_slot(tmp_path: Path) -> None:
