@@ -60,10 +60,14 @@ class Season:
         self._console = Console(width=100)
         self._organiser = WebClient(site.front_page(""))
 
+    def is_over(self) -> bool:
+        """Return whether the final is published. Boards that are measured again afterwards change nothing of it."""
+        return self._competition.rounds.filter(kind=FINAL.kind, state=State.PUBLISHED).exists()
+
     def play(self) -> None:
         """Play the whole season. Raise `Fault` if a step takes longer than the limit."""
         self._organiser.log_in(ORGANISER, self._site.password_of(ORGANISER))
-        for chapter in self._chapters(ROUND):
+        for chapter in () if self.is_over() else self._chapters(ROUND):
             self._play_round(chapter)
             self._wait_for_boards()
             self._site.print_boards(self._console)

@@ -93,6 +93,18 @@ class Command(BaseCommand):
         supervisor.require_port()
         with self._step("preparing the database"):
             competition = site.open()
+        season = (
+            Season(
+                site=site,
+                rounds=rounds,
+                competition=competition,
+                say=self._say,
+                limit=given["limit"],
+                folder=settings.STATE,
+            )
+            if rounds
+            else None
+        )
         with self._step("starting the web server"):
             supervisor.start_web()
         self._say(_welcome(supervisor.url, site.settings()))
@@ -103,17 +115,10 @@ class Command(BaseCommand):
         in_place = self.stdout.isatty() and not console.is_dumb_terminal
         with site.live_table(console) if in_place else nullcontext():
             site.submit_all(one_at_a_time=not given["exit"])
-            site.watch(limit=given["limit"])
+            if season is None or not season.is_over():
+                site.watch(limit=given["limit"])
         site.print_boards(Console(width=100))
-        if rounds is not None:
-            season = Season(
-                site=site,
-                rounds=rounds,
-                competition=competition,
-                say=self._say,
-                limit=given["limit"],
-                folder=settings.STATE,
-            )
+        if season is not None:
             season.play()
         if given["exit"]:
             return
