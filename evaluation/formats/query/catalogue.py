@@ -60,6 +60,7 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "compact-plain": _program_of("plain-resnet") | _NETWORK,
     "compact-prior-opt": _program_of("prior-opt") | _PRIOR_OPT | _COMPACT_SURROGATES,
     "compact-robust": _program_of("plain-resnet") | _NETWORK,
+    "compact-robust-025": _program_of("plain-resnet") | _NETWORK,
     "compact-single-step-transfer": (
         _program_of("single-step-transfer") | _NETWORK | {"surrogate.safetensors": "compact-plain/weights.safetensors"}
     ),

@@ -38,7 +38,9 @@ def test_every_bundled_model_is_as_accurate_as_its_training_report_says(
     assert accuracy == pytest.approx(report["validation_accuracy"], abs=0.01)
 
 
-@pytest.mark.parametrize("name", [*FLOORS, "transformation-ensemble", "compact-plain", "compact-robust"])
+@pytest.mark.parametrize(
+    "name", [*FLOORS, "transformation-ensemble", "compact-plain", "compact-robust", "compact-robust-025"]
+)
 def test_the_label_does_not_depend_on_company(load_main: Callable[[str], ModuleType], name: str) -> None:
     predict = load_main(name).predict
     images = np.stack([sample.image for sample in load_dataset("digits").samples("dev", 12)])
