@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -75,20 +76,31 @@ def submit(repositories: dict[str, Repository], alice: User, tmp_path: Path) -> 
 
 
 def push_files(work: Path, bare: Path, tag: str) -> str:
-    identity = ["-c", "user.name=Alice", "-c", "user.email=alice@example.org"]
+    """Store the files of a folder in a repository as a commit under a tag, as a push does; return the commit.
 
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *identity, *words], cwd=work, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
-
+    With git's own importer, which is one process: a working copy, a commit and a push are fifteen.
+    """
     if not bare.exists():
-        git("init", "--quiet", "--bare", str(bare))
-    git("init", "--quiet")
-    git("add", "--all", "--force")
-    git("commit", "--quiet", "--message", tag)
-    git("tag", tag)
-    git("push", "--quiet", str(bare), tag)
-    return git("rev-parse", "HEAD")
+        subprocess.run(["git", "init", "--quiet", "--bare", str(bare)], check=True)
+    stream: list[str | bytes] = [
+        f"commit refs/tags/{tag}\ncommitter Alice <alice@example.org> {int(time.time())} +0000\n",
+        _data(tag),
+    ]
+    for path in sorted(work.rglob("*")):
+        name = path.relative_to(work)
+        if path.is_symlink():
+            stream += [f"M 120000 inline {name}\n", _data(str(path.readlink()))]
+        elif path.is_file():
+            mode = "100755" if path.stat().st_mode & 0o100 else "100644"
+            stream += [f"M {mode} inline {name}\n", _data(path.read_bytes())]
+    written = b"".join(each.encode() if isinstance(each, str) else each for each in stream)
+    subprocess.run(["git", "--git-dir", str(bare), "fast-import", "--quiet"], input=written, check=True)
+    return (bare / "refs" / "tags" / tag).read_text().strip()
+
+
+def _data(content: str | bytes) -> bytes:
+    raw = content.encode() if isinstance(content, str) else content
+    return b"data %d\n%b\n" % (len(raw), raw)
 
 
 @pytest.fixture

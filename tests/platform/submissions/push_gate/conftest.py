@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -52,8 +53,9 @@ class Copy:
         """Commit everything and transfer the commit to the site without a tag; return it."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "Something new")
-        self.git("push", "--quiet", "--force", str(self.repository.path), "HEAD:refs/heads/main")
-        return self.git("rev-parse", "HEAD")
+        commit = self.git("rev-parse", "HEAD")
+        self._transfer(commit, "refs/heads/main")
+        return commit
 
     def ask(self, user: User, target: str, tag: str) -> tuple[str, Callable[[], str]]:
         """Ask the push gate about a new tag on the object `target`; return its message and the end of the push."""
@@ -65,7 +67,19 @@ class Copy:
 
     def land(self, target: str, tag: str) -> None:
         """Set the tag in the site's repository, as git does between pre-receive and post-receive."""
-        self.git("push", "--quiet", str(self.repository.path), f"{target}:refs/tags/{tag}")
+        self._transfer(target, f"refs/tags/{tag}")
+
+    def _transfer(self, target: str, ref: str) -> None:
+        """Copy all objects to the site, and set a ref there: no process, where a push starts eight."""
+        kept = self.repository.path / "objects"
+        for path in (self.folder / ".git" / "objects").glob("??/*"):
+            copied = kept / path.parent.name / path.name
+            if not copied.exists():
+                copied.parent.mkdir(exist_ok=True)
+                shutil.copyfile(path, copied)
+        written = self.repository.path / ref
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_text(f"{target}\n")
 
 
 @pytest.fixture(autouse=True)
