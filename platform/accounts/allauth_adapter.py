@@ -22,9 +22,8 @@ from accounts.models import AccountRequest, User
 from accounts.name_rules import skeleton
 from accounts.selectors import waiting_requests
 from core import platform_error_report
-from core.administration.admin_base_classes import held_by
 from core.errors import Refusal
-from core.roles import Right
+from core.roles import Right, held_by
 
 LINK_IN_SESSION = "sign_up_link"
 

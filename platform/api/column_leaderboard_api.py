@@ -65,11 +65,9 @@ class ColumnScoreSerializer(serializers.Serializer[Any]):
 class PlainApi(WithoutMatches, WithoutChallenges, WithoutEvaluations, NewestCounts):
     """See `api.formats.ApiFormat`."""
 
+    board: PlainBoard
     shapes = AnswerShapes(ColumnBoardSerializer, ColumnPlaceSerializer, ColumnScoreSerializer)
     submission_fields: Mapping[str, serializers.Field[Any, Any, Any, Any]] = {}
-
-    def __init__(self, board: PlainBoard) -> None:
-        self.board = board
 
     def submission(self, submission: Submission, *, inside: bool) -> Mapping[str, Any]:
         """Return nothing: a score is on the leaderboard."""

@@ -281,5 +281,5 @@ def only_now(at: datetime | None) -> None:
         raise Refusal("this competition keeps no past leaderboards", fix="leave at= out")
 
 
-api_formats: ByFormat[ApiFormat] = ByFormat()
+api_formats: ByFormat[ApiFormat] = ByFormat("api")
 """The answers of each format."""

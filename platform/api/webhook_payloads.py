@@ -8,8 +8,6 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Model
 
-from api.round_views import round_values
-from api.serializers import AnnouncementSerializer, WholeSubmissionSerializer
 from competitions.models import Announcement
 from rounds.models import Round
 from submissions.models import Submission
@@ -19,6 +17,9 @@ from webhooks.extension_points import shown_object
 @shown_object.add
 def shown(row: Model) -> Mapping[str, Any] | None:
     """Return a submission as its team and the organisers see it, a round or an announcement as everyone does."""
+    from api.round_views import round_values  # noqa: PLC0415 - only web servers and those that deliver need it
+    from api.serializers import AnnouncementSerializer, WholeSubmissionSerializer  # noqa: PLC0415
+
     if isinstance(row, Submission):
         return WholeSubmissionSerializer(row).data
     if isinstance(row, Round):

@@ -20,7 +20,7 @@ from unfold.decorators import action
 import competitions.event_admin
 import competitions.role_admin
 import competitions.uploaded_data_set_admin  # noqa: F401 - registers its page
-from accounts.admin import MembershipAdmin, PersonAdmin, TeamAdmin
+from accounts.admin import PersonAdmin
 from accounts.selectors import signed_in_user
 from competitions import delete_or_archive_actions
 from competitions.clone_page import clone_page
@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 PersonAdmin.add_counts("organiser_roles")
-TeamAdmin.organised_by = "entry__competition__organiser_roles"
-MembershipAdmin.organised_by = "team__entry__competition__organiser_roles"
 
 
 @admin.register(Competition)
@@ -73,7 +71,6 @@ class CompetitionAdmin(EditableAdmin):
     Only superusers import one from a file: it names folders of the host. Organisers export theirs.
     """
 
-    organised_by = "organiser_roles"
     viewing = Right.SEE
     counts = (
         *("tracks", "rules_versions", "sample_sets", "freeze_windows", "organiser_roles", "entries"),
@@ -149,7 +146,6 @@ class CompetitionAdmin(EditableAdmin):
 class TrackAdmin(EditableAdmin):
     """Tracks of competitions."""
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("__str__", linked("competition"), "name", "title", "quota", "baselines")
     list_filter = (OF_COMPETITION, "name")
@@ -165,7 +161,6 @@ class RulesVersionAdmin(AddableAdmin):
     They are added on the page of their competition (`competitions.rules_change_page`), or by an import.
     """
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("__str__", "created_at", "made_by", "note", "differences")
     list_filter = (OF_COMPETITION,)
@@ -222,7 +217,6 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
     """
 
     form = SampleSetForm
-    organised_by = "competition__organiser_roles"
     list_display = (
         "__str__",
         linked("competition"),
@@ -285,7 +279,6 @@ class FreezeWindowAdmin(AddableAdmin, EditableAdmin):
     """
 
     form = WindowForm
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("reason", linked("competition"), "starts_at", "ends_at", "called_off_at")
     list_filter = (OF_COMPETITION,)
@@ -362,7 +355,6 @@ def _belongs_to_round(window: FreezeWindow) -> bool:
 class CompetitionOriginAdmin(ReadOnlyAdmin):
     """The sites on which imported competitions were played."""
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     list_display = (linked("competition"), "address", "slug", "version", "exported_at", "imported_at")
     list_select_related = ("competition",)
@@ -373,7 +365,6 @@ class CompetitionOriginAdmin(ReadOnlyAdmin):
 class EntryAdmin(EditableAdmin):
     """Teams that take part. Only prize eligibility and low priority can be changed here."""
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     list_display = (
         "__str__",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import Model
 
 from competitions.models import Organiser, SampleSet
 from core import object_store
-from core.administration.admin_base_classes import ReadOnlyAdmin, rights_of
 from core.event_log import scope_of
-from core.roles import RIGHTS, OrganiserRole, Right
+from core.role_lookups import role_lookups
+from core.roles import RIGHTS, OrganiserRole, Right, rights_of
 from core.site_identity import has_files
 
 _NEWEST = 20
@@ -27,10 +26,10 @@ def allowed_to(user: AbstractBaseUser) -> frozenset[Right]:
 @scope_of.add
 def competition_of(subject: Model) -> str:
     """Return the name of the competition of a row in the log: those who see the row in the admin see its events."""
-    page = admin.site._registry.get(type(subject))
-    if not isinstance(page, ReadOnlyAdmin) or not page.organised_by:
+    roles = role_lookups().get(type(subject))
+    if roles is None:
         return ""
-    path = page.organised_by.removesuffix("organiser_roles").removesuffix("__") or "pk"
+    path = roles.removesuffix("organiser_roles").removesuffix("__") or "pk"
     keys = type(subject)._default_manager.filter(pk=subject.pk).order_by().values_list(path, flat=True)
     return next((f"competition:{key}" for key in keys if key is not None), "")
 

@@ -130,7 +130,7 @@ class WithoutBaselines:
         raise Refusal(f"the {track_name} track has no baselines", fix="remove the line")
 
 
-competition_formats: ByFormat[CompetitionFormat] = ByFormat()
+competition_formats: ByFormat[CompetitionFormat] = ByFormat("competition")
 """The rules and tracks of each format."""
 
 

@@ -44,7 +44,6 @@ class PageAdmin(ManagedAdmin):
     """Prizes, code of conduct, privacy and imprint, of a competition or of the site."""
 
     form = PageForm
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("name", linked("competition"), "changed_at")
     list_filter = (OF_COMPETITION, "name")
@@ -76,7 +75,6 @@ class PageAdmin(ManagedAdmin):
 class AnnouncementAdmin(ManagedAdmin):
     """Announcements, on the page of news and in its feed."""
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     changing = Right.ANSWER
     list_display = ("title", linked("competition"), "published_at", "changed_at")
@@ -108,7 +106,6 @@ class AnnouncementAdmin(ManagedAdmin):
 class TermsVersionAdmin(AddableAdmin):
     """Versions of the terms. A new version asks every team to accept again before its next submission."""
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     counts = ("acceptances",)
     list_display = ("__str__", linked("competition"), "version", "digest", "created_at")
@@ -133,7 +130,6 @@ class TermsVersionAdmin(AddableAdmin):
 class TermsAcceptanceAdmin(ReadOnlyAdmin):
     """Who accepted which version of the terms for which team, and when."""
 
-    organised_by = "entry__competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("__str__", linked("entry"), linked("terms"), linked("user"), "accepted_at")
     list_filter = (("entry__competition", RelatedOnlyFieldListFilter),)

@@ -81,7 +81,6 @@ def _hand_over(row: Organiser, by: User, reason: str, to: str) -> None:
 class OrganiserAdmin(ManagedAdmin):
     """The roles of people in competitions. Everybody with a role sees them; owners and superusers grant them."""
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     changing = Right.GRANT
     list_display = ("user", "role", linked("competition"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from config.site_identity_check import require_site
@@ -11,4 +13,5 @@ from config.site_identity_check import require_site
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_asgi_application()
+import_module(settings.ROOT_URLCONF)  # before processes are forked, which share it, and before the first request
 require_site()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+
+from django.utils.module_loading import import_string
 
 from core.errors import Fault
 
@@ -20,13 +23,21 @@ Part = TypeVar("Part")
 
 
 class ByFormat(Generic[Part]):
-    """One part of each format. The app that asks for the part holds it; `formats.base.register` fills it."""
+    """One part of each format, of a kind such as "pages". `formats.base.register` fills it.
 
-    def __init__(self) -> None:
-        self._parts: dict[str, Part] = {}
+    All of one kind are one: who registers a part need not import the app that asks for it. Without a kind, it is alone.
+    """
 
-    def register(self, name: str, part: Part) -> None:
-        """Add the part of a format. Raise `ValueError` for a name that has one."""
+    _of_kind: ClassVar[dict[str, dict[str, Any]]] = defaultdict(dict)
+
+    def __init__(self, kind: str = "") -> None:
+        self._parts = self._of_kind[kind] if kind else {}
+
+    def register(self, name: str, part: Part | str) -> None:
+        """Add the part of a format, or the path of its class, which is imported when somebody asks for the part.
+
+        Raise `ValueError` for a name that has one.
+        """
         if name in self._parts:
             raise ValueError(f"the format {name!r} is registered twice")
         self._parts[name] = part
@@ -40,7 +51,10 @@ class ByFormat(Generic[Part]):
         if name not in self._parts:
             known = ", ".join(sorted(self._parts)) or "none"
             raise Fault(f"no app of this site registers the format {name!r}, only: {known}")
-        return self._parts[name]
+        part = self._parts[name]
+        if isinstance(part, str):
+            part = self._parts[name] = import_string(part)()
+        return cast("Part", part)
 
     def __contains__(self, name: object) -> bool:
         return name in self._parts

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum, auto
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import TextChoices
+
+from core.extension_point import ExtensionPoint
 
 
 class OrganiserRole(TextChoices):
@@ -56,3 +59,13 @@ def roles_with(right: Right) -> list[OrganiserRole]:
 def role_in_words(role: OrganiserRole) -> str:
     """Return what a role may do, as one sentence."""
     return f"{'; '.join(IN_WORDS[each] for each in Right if each in RIGHTS[role])}."
+
+
+rights_of: ExtensionPoint[[AbstractBaseUser], frozenset[Right]] = ExtensionPoint()
+"""What may the user do in at least one competition?"""
+
+
+def held_by(user: AbstractBaseUser) -> frozenset[Right]:
+    """Return what a person's roles allow in at least one competition; nothing without access to the admin."""
+    staff = user.is_active and getattr(user, "is_staff", False)
+    return frozenset().union(*rights_of.answers(user)) if staff else frozenset()

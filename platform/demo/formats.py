@@ -74,5 +74,5 @@ class DemoFormat(Protocol):
         """Print the leaderboard of each track."""
 
 
-demos: ByFormat[DemoFormat] = ByFormat()
+demos: ByFormat[DemoFormat] = ByFormat("demo")
 """The demo of each format."""

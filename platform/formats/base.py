@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from api.formats import ApiFormat, api_formats
 from competitions.formats import CompetitionFormat, competition_formats
-from demo.formats import DemoFormat, demos
-from pages.formats import PageFormat, page_formats
+from core.parts_by_format import ByFormat
 from rounds.formats import RoundFormat, round_formats
 from submissions.formats import SubmissionFormat, submission_formats
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format. Its package makes one and registers it when the site starts, in the `ready` of its app."""
+    """A format. Its package makes one and registers it when the site starts, in the `ready` of its app.
+
+    What only some programs need is the path of a class, so that the others do not import it.
+    """
 
     name: str
     """Its name in the files of competitions, in addresses and in the database."""
@@ -24,12 +26,12 @@ class Format:
     """How submissions are built and checked."""
     rounds: RoundFormat
     """How rounds are planned, played, scored, published and released."""
-    pages: PageFormat
-    """What its pages show."""
-    api: ApiFormat
-    """What the API answers."""
-    demo: DemoFormat | None = None
-    """Who plays it in the demo; None for a format that no demo plays."""
+    pages: str
+    """What its pages show: a `pages.formats.PageFormat`."""
+    api: str
+    """What the API answers: an `api.formats.ApiFormat`."""
+    demo: str = ""
+    """Who plays it in the demo: a `demo.formats.DemoFormat`; "" for a format that no demo plays."""
 
 
 def register(format_: Format) -> None:
@@ -37,7 +39,6 @@ def register(format_: Format) -> None:
     competition_formats.register(format_.name, format_.competition)
     submission_formats.register(format_.name, format_.submissions)
     round_formats.register(format_.name, format_.rounds)
-    page_formats.register(format_.name, format_.pages)
-    api_formats.register(format_.name, format_.api)
-    if format_.demo is not None:
-        demos.register(format_.name, format_.demo)
+    for kind, path in (("pages", format_.pages), ("api", format_.api), ("demo", format_.demo)):
+        if path:
+            ByFormat[Any](kind).register(format_.name, path)

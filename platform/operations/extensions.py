@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from django.urls import URLPattern, path
 
 from api.extension_points import further_addresses
-from operations.status_api import ShowStatus
 
 
 @further_addresses.add
 def addresses() -> Sequence[URLPattern]:
     """Return the address of the status of the site."""
+    from operations.status_api import ShowStatus  # noqa: PLC0415 - only web servers need it
+
     return [path("status", ShowStatus.as_view(), name="status")]

@@ -384,7 +384,7 @@ class WithoutHistory:
         return ()
 
 
-page_formats: ByFormat[PageFormat] = ByFormat()
+page_formats: ByFormat[PageFormat] = ByFormat("pages")
 """The pages of each format."""
 
 

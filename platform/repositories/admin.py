@@ -19,7 +19,6 @@ EntryAdmin.add_counts("repositories")
 class RepositoryAdmin(ReadOnlyAdmin):
     """The teams' repositories, as rows: their content is read through git."""
 
-    organised_by = "track__competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("__str__", linked("entry"), linked("track"), "created_at", "pushed_at", "size_bytes")
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
@@ -32,7 +31,6 @@ class RepositoryAdmin(ReadOnlyAdmin):
 class PushCostAdmin(ReadOnlyAdmin):
     """What the pushes of the last hour cost the web hosts."""
 
-    organised_by = "team__entry__competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("__str__", linked("team"), "begun_at", "ended_at", "seconds", "platform_error")
     list_filter = ("platform_error",)

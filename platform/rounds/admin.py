@@ -57,7 +57,6 @@ class RoundAdmin(AddableAdmin):
     """Rounds, newest first."""
 
     compressed = True
-    organised_by = "competition__organiser_roles"
     counts = ("entries", "objections", "releases")
     list_display = (
         "title",
@@ -153,7 +152,6 @@ class RoundAdmin(AddableAdmin):
 class RoundEntryAdmin(ReadOnlyAdmin):
     """Submissions as frozen for a round, with their places."""
 
-    organised_by = "round__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("round"),
@@ -185,7 +183,6 @@ class RoundEntryAdmin(ReadOnlyAdmin):
 class ObjectionAdmin(ReadOnlyAdmin):
     """Objections of teams to results of rounds, the open ones first. Each gets one answer, which is public."""
 
-    organised_by = "round__competition__organiser_roles"
     list_display = (
         "__str__",
         labelled("state", {"open": "warning", "upheld": "success", "rejected": "danger", "withdrawn": "info"}),
@@ -232,7 +229,6 @@ class SigningKeyAdmin(ReadOnlyAdmin):
 class ReleaseAdmin(ReadOnlyAdmin):
     """Released parts of rounds: who released them, and when they were withdrawn."""
 
-    organised_by = "round__competition__organiser_roles"
     list_display = ("__str__", linked("round"), "part", "released_at", "released_by", "withdrawn_at", "content")
     list_filter = (IN_A_COMPETITION, OF_ROUND, "part", ("withdrawn_at", admin.EmptyFieldListFilter))
     list_select_related = ("round__competition", "released_by")

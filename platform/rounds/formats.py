@@ -230,7 +230,7 @@ class WithoutPerturbedImages:
         return None
 
 
-round_formats: ByFormat[RoundFormat] = ByFormat()
+round_formats: ByFormat[RoundFormat] = ByFormat("rounds")
 """The rounds of each format."""
 
 

@@ -40,7 +40,6 @@ REPOSITORY = ("repository__entry__team", "repository__track__competition")
 class SubmissionAdmin(ReadOnlyAdmin):
     """Submissions, newest first."""
 
-    organised_by = "repository__track__competition__organiser_roles"
     viewing = Right.SEE
     counts = ("builds",)
     list_display = (
@@ -191,7 +190,6 @@ class SubmissionAdmin(ReadOnlyAdmin):
 class QuotaSlotAdmin(ReadOnlyAdmin):
     """The quota ledger."""
 
-    organised_by = "repository__track__competition__organiser_roles"
     viewing = Right.SEE
     list_display = (
         "pk",
@@ -213,7 +211,6 @@ class QuotaSlotAdmin(ReadOnlyAdmin):
 class BuildAdmin(ReadOnlyAdmin):
     """Build attempts of submissions."""
 
-    organised_by = "submission__repository__track__competition__organiser_roles"
     viewing = Right.SEE
     counts = ("log_chunks",)
     list_display = (
@@ -236,7 +233,6 @@ class BuildAdmin(ReadOnlyAdmin):
 class LogChunkAdmin(ReadOnlyAdmin):
     """Build logs: output of builds and of smoke tests on public samples, never of a match."""
 
-    organised_by = "build__submission__repository__track__competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("__str__", linked("build"), "stage", "first_line", "lines", "at")
     list_filter = ("stage",)
@@ -249,7 +245,6 @@ class LogChunkAdmin(ReadOnlyAdmin):
 class PlayerAdmin(ReadOnlyAdmin):
     """Players, by digest."""
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.SEE
     counts = ("submissions",)
     list_display = (

@@ -35,7 +35,7 @@ class SubmissionFormat(NamedTuple):
     """Whether a submission can become a baseline."""
 
 
-submission_formats: ByFormat[SubmissionFormat] = ByFormat()
+submission_formats: ByFormat[SubmissionFormat] = ByFormat("submissions")
 """What submissions need of each format."""
 
 

@@ -23,7 +23,6 @@ from webhooks.models import Delivery, Webhook, WebhookEvent
 class WebhookAdmin(ManagedAdmin):
     """Addresses to which the site sends what happens in a competition, for its organisers."""
 
-    organised_by = "competition__organiser_roles"
     viewing = Right.RUN
     list_display = ("address", linked("competition"), "made_at", "failing_since", "disabled_at")
     list_filter = (("competition", RelatedOnlyFieldListFilter),)
@@ -88,7 +87,6 @@ class WebhookAdmin(ManagedAdmin):
 class DeliveryAdmin(ReadOnlyAdmin):
     """Requests to the organisers' webhooks, with the answers."""
 
-    organised_by = "webhook__competition__organiser_roles"
     viewing = Right.RUN
     list_display = (
         "event",

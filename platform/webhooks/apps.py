@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import ClassVar
 
 from django.apps import AppConfig
 
@@ -11,6 +12,11 @@ class WebhooksConfig(AppConfig):
     """Webhooks and their deliveries."""
 
     name = "webhooks"
+
+    role_lookups: ClassVar = {
+        "webhooks.Webhook": "competition__organiser_roles",
+        "webhooks.Delivery": "webhook__competition__organiser_roles",
+    }
 
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""

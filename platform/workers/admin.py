@@ -147,7 +147,6 @@ class HostComparisonAdmin(ReadOnlyAdmin):
 class WorkerTimeAdmin(ReadOnlyAdmin):
     """Seconds that workers played and built for each team, by hour: the basis of a team's daily shares."""
 
-    organised_by = "entry__competition__organiser_roles"
     viewing = Right.SEE
     list_display = ("__str__", "role", linked("entry"), "hour", "seconds")
     list_filter = (

@@ -10,7 +10,6 @@ from typing import IO
 from django.db import transaction
 from django.db.models import QuerySet
 
-from api.column_leaderboard_api import PlainApi
 from competitions.extension_points import sets_in_use
 from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
@@ -29,7 +28,7 @@ from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission
 from submissions.selectors import ready_submissions
 from tests.toy_format import NAME
-from tests.toy_format.leaderboard import GuessWork, ToyBoard, ToyPages
+from tests.toy_format.leaderboard import GuessWork
 from tests.toy_format.models import Guess
 from tests.toy_format.submissions import ToyCompetition, ToySmokeTest, build, check_commit
 from workers.models import Priority
@@ -63,7 +62,6 @@ class ToyRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPe
                 move(current, "score", by=None, reason="", outcome=current.outcome)
 
     def outcome(self, round_: Round, entries: Sequence[RoundEntry]) -> IO[bytes]:
-        """Return the lines of the bundle; give the entries their places."""
         share = {each.submission_id: each.share or 0.0 for each in round_.guesses.all()}
         for each in entries:
             each.value = share[each.submission_id]
@@ -102,7 +100,8 @@ def follow(submission: Submission) -> None:
 
 
 submissions = SubmissionFormat(check_commit, build, ToySmokeTest.of, ready=follow, eligibility_changed=follow)
-register(Format(NAME, ToyCompetition(), submissions, ToyRounds(), ToyPages(), PlainApi(ToyBoard())))
+_pages, _api = "tests.toy_format.leaderboard.ToyPages", "tests.toy_format.leaderboard.ToyApi"
+register(Format(NAME, ToyCompetition(), submissions, ToyRounds(), _pages, _api))
 kinds.append(GuessWork())
 sets_in_use.add(lambda: SampleSet.objects.filter(guesses__fence__gt=0))
 players_in_use.add(lambda: Player.objects.filter(submissions__guesses__share=None))

@@ -8,6 +8,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.db.models import Q, QuerySet
 
+from api.column_leaderboard_api import PlainApi
 from competitions.models import Competition, SampleSet, Track
 from competitions.sample_set_selectors import sample_set_for
 from competitions.sample_store import samples_of
@@ -60,9 +61,12 @@ class ToyPages(PlainPages):
         return Origin("They follow a test.", "@misc{test}")
 
 
+class ToyApi(PlainApi):
+    board = ToyBoard()
+
+
 @shared_task(name="toy.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
-    """Request what leaderboards lack."""
     for competition in Competition.objects.filter(format=NAME):
         samples = sample_set_for(competition, SampleSet.Purpose.VALIDATION)
         ready = ready_submissions().filter(repository__track__competition=competition)

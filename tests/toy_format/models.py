@@ -1,4 +1,4 @@
-"""The table of the toy format."""
+"""The table of the toy format: submissions on sample sets, for a round or the leaderboard; `share` in per cent."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from workers.work_item_models import HostedItem
 
 
 class Guess(HostedItem):
-    """A submission on a sample set, for a round or for the leaderboard; `share` in per cent."""
-
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="guesses")
     sample_set = models.ForeignKey(SampleSet, on_delete=models.PROTECT, related_name="guesses")
     round = models.ForeignKey(Round, null=True, on_delete=models.PROTECT, related_name="guesses")

@@ -46,8 +46,7 @@ class ToyCompetition(WithoutOpponent, WithoutBaselines, CostsOfBuilds):
 
 
 def check_commit(track_name: str, commit: str, files: Sequence[TreeFile], reader: GitReader) -> CheckedCommit:
-    file = next((file for file in files if file.path == FILE), None)
-    content = reader.content(file.object, 9).decode(errors="replace").strip() if file else ""
+    content = next((reader.content(f.object, 9).decode(errors="replace").strip() for f in files if f.path == FILE), "")
     if not content.isdecimal():
         raise Refusal(f"{FILE} holds no number", fix=f"write a class into it: echo 3 > {FILE}")
     return CheckedCommit(title=f"Always {content}", licence="MIT", plan=f"{FILE} is read")

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import messages
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
@@ -24,8 +23,8 @@ from core.administration.confirmed_actions import CHANGED_NOTHING, AdminAction, 
 from core.administration.csv_export import csv_of_list
 from core.administration.link_columns import count_column, count_of, counted_model
 from core.errors import Refusal
-from core.extension_point import ExtensionPoint
-from core.roles import Right, roles_with
+from core.role_lookups import role_lookups
+from core.roles import Right, held_by, roles_with
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -45,15 +44,6 @@ _SCRIPTS_OF_FORMS = (
     "admin/js/core.js",
     "admin/js/admin/RelatedObjectLookups.js",
 )
-
-rights_of: ExtensionPoint[[AbstractBaseUser], frozenset[Right]] = ExtensionPoint()
-"""What may the user do in at least one competition?"""
-
-
-def held_by(user: AbstractBaseUser) -> frozenset[Right]:
-    """Return what a person's roles allow in at least one competition; nothing without access to the admin."""
-    staff = user.is_active and getattr(user, "is_staff", False)
-    return frozenset().union(*rights_of.answers(user)) if staff else frozenset()
 
 
 def rights(request: HttpRequest) -> frozenset[Right]:
@@ -82,8 +72,6 @@ class ReadOnlyAdmin(Page):
     What a page does not name needs more: a new page shows nothing to helpers and changes nothing for judges.
     """
 
-    organised_by: ClassVar[str | None] = None
-    """Lookup from a row to the roles of its competition; None if only superusers see it."""
     for_organisers: ClassVar[bool] = False
     """True if the rows belong to no competition; then a role in any of them allows what it allows."""
     viewing: ClassVar[Right] = Right.SEE_SECRETS
@@ -101,6 +89,11 @@ class ReadOnlyAdmin(Page):
     list_per_page = 50
     list_after_template = "admin/csv_link.html"
     empty_value_display = ""  # on a phone such a cell is not shown
+
+    @property
+    def organised_by(self) -> str | None:
+        """Lookup from a row to the roles of its competition; None if it belongs to none: only superusers see it."""
+        return role_lookups().get(self.model)
 
     @classmethod
     def add_counts(cls, *names: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.admin.apps import AdminConfig
+from django.contrib.admin import autodiscover
+from django.contrib.admin.apps import SimpleAdminConfig
+from django.core.checks import CheckMessage
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
@@ -18,8 +20,20 @@ class LazyAdminSite(UnfoldAdminSite):  # type: ignore[misc]
         listed = super().get_app_list
         return SimpleLazyObject(lambda: listed(request, app_label))
 
+    def get_urls(self) -> list[Any]:
+        """Return the addresses of all pages, after the import of those of all apps."""
+        autodiscover()
+        urls: list[Any] = super().get_urls()
+        return urls
 
-class LazyAdminConfig(AdminConfig):
-    """The app of the admin."""
+    def check(self, app_configs: Any) -> list[CheckMessage]:
+        """Check the pages of all apps."""
+        autodiscover()
+        found: list[CheckMessage] = super().check(app_configs)
+        return found
+
+
+class LazyAdminConfig(SimpleAdminConfig):
+    """The app of the admin, whose pages are imported with the addresses of the site: not by workers."""
 
     default_site = "core.administration.admin_site.LazyAdminSite"

@@ -17,7 +17,6 @@ from workers.work_item_admin import STATE_COLOURS, ItemAdmin, item_actions
 class BenchmarkAdmin(ItemAdmin):
     """One attack against one model."""
 
-    organised_by = "rules__competition__organiser_roles"
     replay, retry_now, give_up = item_actions(
         benchmarks,
         "benchmark",
@@ -38,7 +37,6 @@ class BenchmarkAdmin(ItemAdmin):
 class ModelScoreAdmin(ReadOnlyAdmin):
     """Standings under each threat model; they follow from benchmarks."""
 
-    organised_by = "rules__competition__organiser_roles"
     list_display = ("__str__", linked("submission"), "accuracy", "clean_accuracy", "median_distance", "scored_at")
     list_filter = (("rules__competition", RelatedOnlyFieldListFilter), "knowledge", "goal", "norm")
     list_select_related = ("submission", "rules__competition")
@@ -50,7 +48,6 @@ class ModelScoreAdmin(ReadOnlyAdmin):
 class ProofAdmin(ItemAdmin):
     """Images that somebody uploaded against a released model."""
 
-    organised_by = "round_entry__round__competition__organiser_roles"
     replay, retry_now, give_up = item_actions(
         proofs, "proof", replayed="", given_up="It lowers nothing until it is replayed.", verb="verifies"
     )
@@ -68,7 +65,6 @@ class ProofAdmin(ItemAdmin):
 class ImprovementAdmin(ReadOnlyAdmin):
     """Best known distances that proofs lowered; they follow from the proofs."""
 
-    organised_by = "proof__round_entry__round__competition__organiser_roles"
     show_full_result_count = False
     list_display = ("__str__", linked("proof"), "image", "norm", "distance", "at")
     list_filter = (("proof__round_entry__round__competition", RelatedOnlyFieldListFilter), "norm")

@@ -70,7 +70,7 @@ _GIVEN_UP = "Its benchmark was given up after platform errors. It counts once an
 class CurvesApi(PlainApi):
     """See `api.formats.ApiFormat`. `rows` are those of the first threat model."""
 
-    board: CurvesBoard
+    board = CurvesBoard()
     shapes = AnswerShapes(CurvesBoardSerializer, ColumnPlaceSerializer, BenchmarkSerializer)
     submission_fields = {"best_known": serializers.ListField(child=serializers.DictField())}
 

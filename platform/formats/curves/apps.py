@@ -32,7 +32,13 @@ class CurvesConfig(AppConfig):
         )
     }
 
+    role_lookups: ClassVar = {
+        "curves_format.Benchmark": "rules__competition__organiser_roles",
+        "curves_format.ModelScore": "rules__competition__organiser_roles",
+        "curves_format.Proof": "round_entry__round__competition__organiser_roles",
+        "curves_format.Improvement": "proof__round_entry__round__competition__organiser_roles",
+    }
+
     def ready(self) -> None:
         """Register the format."""
         import_module("formats.curves.format")
-        import_module("formats.curves.proof_api")

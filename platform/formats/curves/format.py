@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from django.db.models import QuerySet
+from django.urls import URLPattern
 
+from api.extension_points import further_addresses
 from competitions.extension_points import sets_in_use
 from competitions.models import Competition, SampleSet
 from core import worker_notifications
 from formats.base import Format, register
 from formats.curves import NAME
-from formats.curves.api import CurvesApi
 from formats.curves.benchmark_work import benchmarks
 from formats.curves.best_known.proof_work import proofs
 from formats.curves.models import Benchmark, Proof
-from formats.curves.pages import CurvesPages
 from formats.curves.player_builds import build
 from formats.curves.preflight import check_commit
 from formats.curves.round_format import CurvesRounds
 from formats.curves.rules_and_tracks import CurvesCompetition
-from formats.curves.threat_model_boards import CurvesBoard
 from submissions.extension_points import players_in_use, void_by_platform
 from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission
@@ -54,6 +54,14 @@ def waiting_players() -> QuerySet[Player]:
     return Player.objects.filter(submissions__benchmarks__in=open_)
 
 
+@further_addresses.add
+def addresses_in_the_api() -> Sequence[URLPattern]:
+    """Return the addresses of proofs."""
+    from formats.curves.proof_api import addresses  # noqa: PLC0415 - only web servers need it
+
+    return addresses
+
+
 @players_in_use.add
 def players_with_open_proofs() -> QuerySet[Player]:
     """Return the released models against which proofs wait."""
@@ -78,5 +86,14 @@ submissions = SubmissionFormat(
     has_baselines=False,
 )
 import_module("formats.curves.archived_tables")
-register(Format(NAME, CurvesCompetition(), submissions, CurvesRounds(), CurvesPages(), CurvesApi(CurvesBoard())))
+register(
+    Format(
+        name=NAME,
+        competition=CurvesCompetition(),
+        submissions=submissions,
+        rounds=CurvesRounds(),
+        pages="formats.curves.pages.CurvesPages",
+        api="formats.curves.api.CurvesApi",
+    )
+)
 kinds += [benchmarks, proofs]

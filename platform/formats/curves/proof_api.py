@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import IO, Any, cast
 
 from django.db.models import Count, Q, QuerySet
 from django.http import FileResponse
-from django.urls import URLPattern, path
+from django.urls import path
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
@@ -21,7 +20,6 @@ from accounts.models import User
 from api.access import competition_of, one_of, signed_in
 from api.base_views import ApiView, ListView
 from api.described_error import DescribedError
-from api.extension_points import further_addresses
 from api.serializers import AnswerSerializer
 from core import object_store
 from core.errors import Refusal
@@ -131,17 +129,6 @@ class DownloadProof(ApiView):
         return FileResponse(object_store.open_object(found.content), content_type=ARCHIVE)
 
 
-@further_addresses.add
-def addresses() -> Sequence[URLPattern]:
-    """Return the addresses of proofs."""
-    proofs = "competitions/<slug:slug>/rounds/<int:number>/models/<int:submission>/proofs"
-    return [
-        path(proofs, ListProofs.as_view(), name="proofs"),
-        path(f"{proofs}/<int:proof>", ShowProof.as_view(), name="proof"),
-        path(f"{proofs}/<int:proof>/images", DownloadProof.as_view(), name="proof_images"),
-    ]
-
-
 def _shown(request: Request, **place: Any) -> QuerySet[Proof]:
     seen = Q(outcome=Proof.Outcome.VERIFIED)
     if isinstance(request.user, User):
@@ -157,3 +144,12 @@ def _entry(request: Request, slug: str, number: int, submission: int) -> RoundEn
     if entry is None:
         raise NotFound("there is no such model, or it is not released")
     return entry
+
+
+_proofs = "competitions/<slug:slug>/rounds/<int:number>/models/<int:submission>/proofs"
+
+addresses = [
+    path(_proofs, ListProofs.as_view(), name="proofs"),
+    path(f"{_proofs}/<int:proof>", ShowProof.as_view(), name="proof"),
+    path(f"{_proofs}/<int:proof>/images", DownloadProof.as_view(), name="proof_images"),
+]

@@ -6,11 +6,8 @@ from importlib import import_module
 
 from formats.base import Format, register
 from formats.query import NAME
-from formats.query.api import QueryApi
-from formats.query.demo.query_demo import QueryDemo
 from formats.query.leaderboards.extensions import evaluate, rank_again
 from formats.query.matches.player_builds import build
-from formats.query.pages import QueryPages
 from formats.query.rounds.round_format import QueryRounds
 from formats.query.rules_and_tracks import QueryCompetition
 from formats.query.submissions.preflight import check_commit
@@ -32,8 +29,8 @@ register(
             played_by_command=True,
         ),
         rounds=QueryRounds(),
-        pages=QueryPages(),
-        api=QueryApi(),
-        demo=QueryDemo(),
+        pages="formats.query.pages.QueryPages",
+        api="formats.query.api.QueryApi",
+        demo="formats.query.demo.query_demo.QueryDemo",
     )
 )

@@ -6,9 +6,6 @@ from importlib import import_module
 
 from formats.base import Format, register
 from formats.transfer import NAME
-from formats.transfer.api import TransferApi
-from formats.transfer.demo.transfer_demo import TransferDemo
-from formats.transfer.pages import TransferPages
 from formats.transfer.rounds.round_format import TransferRounds
 from formats.transfer.rules_and_tracks import TransferCompetition
 from formats.transfer.submissions.preflight import check_commit
@@ -32,8 +29,8 @@ register(
             played_by_command=True,
         ),
         rounds=TransferRounds(),
-        pages=TransferPages(),
-        api=TransferApi(),
-        demo=TransferDemo(),
+        pages="formats.transfer.pages.TransferPages",
+        api="formats.transfer.api.TransferApi",
+        demo="formats.transfer.demo.transfer_demo.TransferDemo",
     )
 )

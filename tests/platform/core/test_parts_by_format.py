@@ -19,6 +19,17 @@ def test_a_registered_part_is_found_by_the_format_of_a_competition() -> None:
     assert "curves" not in parts
 
 
+def test_a_part_may_be_imported_when_somebody_asks_for_it_and_every_holder_of_its_kind_finds_it() -> None:
+    ByFormat[object]("a test").register("query", "core.errors.NoSuchClass")
+    assert list(ByFormat[object]("a test")) == ["query"]
+    with pytest.raises(ImportError, match="NoSuchClass"):
+        ByFormat[object]("a test")["query"]
+    parts: ByFormat[object] = ByFormat()
+    parts.register("query", "types.SimpleNamespace")
+    assert parts["query"] == SimpleNamespace()
+    assert parts["query"] is parts["query"]
+
+
 def test_a_format_is_registered_once() -> None:
     parts: ByFormat[int] = ByFormat()
     parts.register("query", 1)

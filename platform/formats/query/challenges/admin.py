@@ -16,7 +16,6 @@ from workers.work_item_admin import STATE_COLOURS, ItemAdmin, item_actions
 class ChallengeAdmin(ItemAdmin):
     """Unranked matches that teams requested."""
 
-    organised_by = "rules__competition__organiser_roles"
     replay, retry_now, give_up = item_actions(
         challenges,
         "challenge",

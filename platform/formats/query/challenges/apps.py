@@ -14,6 +14,10 @@ class ChallengesConfig(AppConfig):
     name = "formats.query.challenges"
     lock_order: ClassVar = {"rounds.SigningKey": ("challenges.Challenge",)}
 
+    role_lookups: ClassVar = {
+        "challenges.Challenge": "rules__competition__organiser_roles",
+    }
+
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""
         import_module("formats.query.challenges.extensions")

@@ -89,7 +89,6 @@ class CompetitionWithBoardsAdmin(CompetitionAdmin):
 class PoolAdmin(ReadOnlyAdmin):
     """Frozen lists of opponents."""
 
-    organised_by = "track__competition__organiser_roles"
     counts = ("places", "evaluations")
     list_display = ("__str__", linked("track"), "number", "made_at", "reason")
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
@@ -103,7 +102,6 @@ class PoolAdmin(ReadOnlyAdmin):
 class PoolPlaceAdmin(ReadOnlyAdmin):
     """Members of the pools."""
 
-    organised_by = "pool__track__competition__organiser_roles"
     list_display = ("__str__", linked("pool"), "place", linked("player"))
     list_filter = (("pool__track__competition", RelatedOnlyFieldListFilter), "pool__track__name")
     list_select_related = ("pool__track__competition", "player")
@@ -142,7 +140,6 @@ SubmissionAdmin.add_action(
 class EvaluationAdmin(ReadOnlyAdmin):
     """Submissions measured against pools."""
 
-    organised_by = "sample_set__competition__organiser_roles"
     counts = ("matches", "standings")
     list_display = (
         "__str__",
@@ -210,7 +207,6 @@ def _rejudge(rows: list[Evaluation], by: User, reason: str) -> Rejudging:
 class ResamplesAdmin(ReadOnlyAdmin):
     """Scores that have the resamples of their rank intervals."""
 
-    organised_by = "evaluation__sample_set__competition__organiser_roles"
     list_display = ("__str__", linked("evaluation"))
     list_select_related = ("evaluation",)
     search_fields = ("=evaluation__pk",)
@@ -221,7 +217,6 @@ class ResamplesAdmin(ReadOnlyAdmin):
 class RejudgingAdmin(ReadOnlyAdmin):
     """Submissions evaluated again as a set, started from the list of evaluations."""
 
-    organised_by = "competition__organiser_roles"
     counts = ("evaluations",)
     list_display = (
         "__str__",
@@ -307,7 +302,6 @@ def _pair(before: float | None, after: float | None) -> tuple[str, str]:
 class FrozenLeaderboardsAdmin(ReadOnlyAdmin):
     """Competitions whose public leaderboards are frozen."""
 
-    organised_by = "competition__organiser_roles"
     list_display = ("__str__", linked("competition"), "since")
     list_select_related = ("competition",)
 
@@ -316,7 +310,6 @@ class FrozenLeaderboardsAdmin(ReadOnlyAdmin):
 class SnapshotAdmin(ReadOnlyAdmin):
     """Stored copies of leaderboards, never changed."""
 
-    organised_by = "track__competition__organiser_roles"
     list_display = ("__str__", linked("track"), "made_at", "reason")
     list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
     list_select_related = ("track__competition",)
@@ -329,7 +322,6 @@ class SnapshotAdmin(ReadOnlyAdmin):
 class StandingAdmin(ReadOnlyAdmin):
     """The rows of the leaderboards."""
 
-    organised_by = "track__competition__organiser_roles"
     list_display = (
         "place",
         "rank",
@@ -352,7 +344,6 @@ class StandingAdmin(ReadOnlyAdmin):
 class SubmissionChoiceAdmin(ReadOnlyAdmin):
     """Submissions that teams chose to count; the newest choice for a repository is in force."""
 
-    organised_by = "repository__track__competition__organiser_roles"
     list_display = ("__str__", linked("repository"), linked("submission"), linked("made_by"), "made_at")
     list_filter = (("repository__track__competition", RelatedOnlyFieldListFilter), "repository__track__name")
     list_select_related = ("repository__entry__team", "repository__track__competition", "submission", "made_by")

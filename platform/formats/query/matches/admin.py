@@ -49,7 +49,6 @@ def _pieces_played(rows: Sequence[Match]) -> str:
 class MatchAdmin(ReadOnlyAdmin):
     """Matches of attacks against models."""
 
-    organised_by = "rules__competition__organiser_roles"
     counts = ("pieces", "sample_results")
     list_display = (
         "__str__",
@@ -87,7 +86,6 @@ class MatchAdmin(ReadOnlyAdmin):
 class PieceAdmin(ReadOnlyAdmin):
     """Batches of samples that workers claim."""
 
-    organised_by = "match__rules__competition__organiser_roles"
     counts = ("sample_results",)
     list_display = (
         "__str__",
@@ -137,7 +135,6 @@ class PieceAdmin(ReadOnlyAdmin):
 class SampleResultAdmin(ReadOnlyAdmin):
     """One row per sample of a match. The found label is not shown: it can reveal the secret target."""
 
-    organised_by = "match__rules__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("match"),

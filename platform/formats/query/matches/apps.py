@@ -18,6 +18,12 @@ class MatchesConfig(AppConfig):
         "matches.sweep_kept_frames": {"task": "matches.sweep_kept_frames", "schedule": crontab(hour=4, minute=45)},
     }
 
+    role_lookups: ClassVar = {
+        "matches.Match": "rules__competition__organiser_roles",
+        "matches.Piece": "match__rules__competition__organiser_roles",
+        "matches.SampleResult": "match__rules__competition__organiser_roles",
+    }
+
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""
         import_module("formats.query.matches.extensions")

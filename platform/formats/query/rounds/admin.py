@@ -32,7 +32,6 @@ RoundEntryAdmin.add_action(
 class RoundMatchAdmin(ReadOnlyAdmin):
     """Matches of rounds."""
 
-    organised_by = "round__competition__organiser_roles"
     list_display = ("__str__", linked("round"), linked("match"))
     list_filter = (IN_A_COMPETITION, OF_ROUND, "match__state")
     list_select_related = ("round__competition", "match")
@@ -44,7 +43,6 @@ class RoundMatchAdmin(ReadOnlyAdmin):
 class RoundStageAdmin(ReadOnlyAdmin):
     """Finished stages with their samples, panels and counted players."""
 
-    organised_by = "round__competition__organiser_roles"
     counts = ("decisions",)
     list_display = ("__str__", linked("round"), "bracket", "number", "samples", "ordered_by", "loop", "renewed")
     list_filter = (IN_A_COMPETITION, OF_ROUND, "bracket", "number", "renewed")
@@ -56,7 +54,6 @@ class RoundStageAdmin(ReadOnlyAdmin):
 class DecisionAdmin(ReadOnlyAdmin):
     """The decision log: who was kept or cut in which stage, by which value against which threshold."""
 
-    organised_by = "stage__round__competition__organiser_roles"
     list_display = ("says", linked("player"), linked("track"), linked("stage"), "spared")
     list_filter = (
         ("stage__round__competition", RelatedOnlyFieldListFilter),
@@ -86,7 +83,6 @@ class DecisionAdmin(ReadOnlyAdmin):
 class RoundWarningAdmin(ReadOnlyAdmin):
     """Attacks that do not count but would have broken a winning model."""
 
-    organised_by = "round__competition__organiser_roles"
     list_display = ("__str__", linked("round"), linked("model"), linked("attack"), "nearer", "samples", "median")
     list_filter = (IN_A_COMPETITION, OF_ROUND)
     list_select_related = ("round__competition", "model", "attack")

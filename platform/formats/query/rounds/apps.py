@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.apps import AppConfig
 
 
@@ -11,3 +13,10 @@ class QueryRoundsConfig(AppConfig):
     name = "formats.query.rounds"
     label = "query_rounds"
     verbose_name = "Rounds of the query format"
+
+    role_lookups: ClassVar = {
+        "query_rounds.RoundMatch": "round__competition__organiser_roles",
+        "query_rounds.RoundStage": "round__competition__organiser_roles",
+        "query_rounds.Decision": "stage__round__competition__organiser_roles",
+        "query_rounds.RoundWarning": "round__competition__organiser_roles",
+    }

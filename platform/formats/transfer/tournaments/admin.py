@@ -25,7 +25,6 @@ _PLAYING = ("worker", "fence", "faults", "host_faults", "fault_hosts", "fault", 
 class TournamentAdmin(ReadOnlyAdmin):
     """Tournaments of leaderboards and rounds: every attack against every defence."""
 
-    organised_by = "competition__organiser_roles"
     counts = ("entrants", "attack_runs")
     list_display = (
         "__str__",
@@ -46,7 +45,6 @@ class TournamentAdmin(ReadOnlyAdmin):
 class EntrantAdmin(ReadOnlyAdmin):
     """Who counts in a tournament, since when, and with which standing."""
 
-    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("tournament"),
@@ -83,7 +81,6 @@ class RunAdmin(ItemAdmin):
 class AttackRunAdmin(RunAdmin):
     """Attacks on single batches."""
 
-    organised_by = "tournament__competition__organiser_roles"
     counts = ("defence_runs",)
     list_display = (
         "__str__",
@@ -108,7 +105,6 @@ class AttackRunAdmin(RunAdmin):
 class DefenceRunAdmin(RunAdmin):
     """Defences on what one attack made of one batch. Labels are not shown: with the counts they reveal true ones."""
 
-    organised_by = "attack_run__tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         labelled("state", STATE_COLOURS),
@@ -132,7 +128,6 @@ class DefenceRunAdmin(RunAdmin):
 class RepeatRunAdmin(RunAdmin):
     """Images that defences labelled again. Labels are not shown, as in `DefenceRunAdmin`."""
 
-    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         labelled("state", STATE_COLOURS),
@@ -155,7 +150,6 @@ class RepeatRunAdmin(RunAdmin):
 class PairTotalAdmin(ReadOnlyAdmin):
     """Sums over the played runs of a defence on the images of one attack."""
 
-    organised_by = "tournament__competition__organiser_roles"
     list_display = (
         "__str__",
         linked("tournament"),

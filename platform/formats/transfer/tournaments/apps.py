@@ -16,6 +16,15 @@ class TournamentsConfig(AppConfig):
         "tournaments.sweep": {"task": "tournaments.sweep", "schedule": 10.0},
     }
 
+    role_lookups: ClassVar = {
+        "tournaments.Tournament": "competition__organiser_roles",
+        "tournaments.Entrant": "tournament__competition__organiser_roles",
+        "tournaments.AttackRun": "tournament__competition__organiser_roles",
+        "tournaments.DefenceRun": "attack_run__tournament__competition__organiser_roles",
+        "tournaments.RepeatRun": "tournament__competition__organiser_roles",
+        "tournaments.PairTotal": "tournament__competition__organiser_roles",
+    }
+
     def ready(self) -> None:
         """Connect what this app adds to lower ones."""
         import_module("formats.transfer.tournaments.extensions")
