@@ -57,8 +57,9 @@ def reasons_of(wanted: dict[str, Any]) -> list[str]:
 
 
 def stopped_by_process(cheat: Path) -> bool:
-    claim = expected(cheat)["process"]
-    return bubblewrap_works() if claim == "bubblewrap" else bool(claim)
+    """Whether a match in the process sandbox shows that it is stopped; `test_channels` levels the caches of a host."""
+    claim, levelled = expected(cheat)["process"], expected(cheat).get("levelled", False)
+    return not levelled and (bubblewrap_works() if claim == "bubblewrap" else bool(claim))
 
 
 GAMES = [pytest.param(cheat, "process", id=f"{cheat.name}-process") for cheat in CHEATS if stopped_by_process(cheat)]
