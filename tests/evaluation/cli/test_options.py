@@ -49,7 +49,7 @@ def test_the_nearest_choice_is_proposed(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_subcommand_is_parsed_alone_as_among_all(capsys: pytest.CaptureFixture[str]) -> None:
     def help_of(top: argparse.ArgumentParser, word: str) -> str:
-        with pytest.raises(SystemExit, match="0"):
+        with pytest.raises(SystemExit):
             top.parse_args([word, "--help"])
         return capsys.readouterr().out
 
