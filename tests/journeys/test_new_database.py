@@ -77,7 +77,7 @@ def tables_with_rows(site: Site) -> set[str]:
 
 
 def migrate(root: Path, site: Site, *runs: Sequence[str]) -> str:
-    """`manage.py migrate` with the arguments of each run, one after the other: what they printed."""
+    """`manage.py migrate` with the arguments of each run, in one program that collects no garbage: what it printed."""
     program = (
         "import django, gc; gc.disable(); django.setup()\n"
         f"for run in {runs}: django.core.management.call_command('migrate', *run)"

@@ -57,7 +57,7 @@ def reasons_of(wanted: dict[str, Any]) -> list[str]:
 
 
 def stopped_by_process(cheat: Path) -> bool:
-    """Whether a match in the process sandbox shows that it is stopped; `test_channels` levels the caches of a host."""
+    """Whether it is, and its match is played here: the one for which caches are levelled is in `test_channels`."""
     claim, levelled = expected(cheat)["process"], expected(cheat).get("levelled", False)
     return not levelled and (bubblewrap_works() if claim == "bubblewrap" else bool(claim))
 
