@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.cli.options import TARGET_SEED, default_split, positive, results_directory
+from evaluation.cli.options import TARGET_SEED, default_split, results_directory
 from evaluation.cli.output import ERR, print_json, print_table, progress_bar, say
+from evaluation.cli.positive_number import positive
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import Fault, Refusal

@@ -17,11 +17,11 @@ from evaluation.cli.options import (
     add_sandbox,
     build_players,
     chosen_samples,
-    positive,
     results_directory,
     submission,
 )
 from evaluation.cli.output import print_error, print_table, say
+from evaluation.cli.positive_number import positive
 from evaluation.cli.query_commands import play_pairings, sides
 from evaluation.domain.errors import Refusal
 from evaluation.domain.players import QueryPlayer, TrackName

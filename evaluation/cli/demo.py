@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.cli import query_leaderboard_tables
-from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples, positive
+from evaluation.cli.options import add_samples, add_sandbox, build_players, chosen_samples
 from evaluation.cli.output import print_json, say
 from evaluation.cli.perturbation_plot import plotted_adversarials, write_gallery
+from evaluation.cli.positive_number import positive
 from evaluation.cli.query_commands import play_tournament
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.catalogue import baselines_for

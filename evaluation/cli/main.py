@@ -15,40 +15,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 from evaluation import __version__
-from evaluation.cli import (
-    baselines,
-    benchmark,
-    check,
-    compare,
-    compatibility,
-    completion,
-    conformance,
-    data,
-    demo,
-    doctor,
-    legacy_environment,
-    new,
-    play,
-    replay,
-    simulate,
-    site_challenge,
-    site_fetch,
-    site_init,
-    site_login,
-    site_matches,
-    site_pictures,
-    site_prove,
-    site_submit,
-    site_team_commands,
-    submission_log,
-    tournament,
-    train,
-    verify,
-)
-from evaluation.cli.missing_packages import refusal_of
 from evaluation.cli.output import print_error
 from evaluation.cli.site_client import SiteRefusal, UnavailableSiteError
 from evaluation.domain.errors import (
@@ -63,36 +33,43 @@ from evaluation.domain.errors import (
 
 DONE, USAGE, REFUSED, FAULT, UNAVAILABLE, INTERRUPTED = 0, 2, 3, 4, 6, 130
 
-_COMMANDS = (
-    play,
-    tournament,
-    compare,
-    benchmark,
-    check,
-    new,
-    baselines,
-    doctor,
-    conformance,
-    data,
-    train,
-    simulate,
-    demo,
-    verify,
-    legacy_environment,
-    compatibility,
-    site_login,
-    site_init,
-    site_submit,
-    site_team_commands,
-    submission_log,
-    site_matches,
-    site_pictures,
-    site_fetch,
-    replay,
-    site_challenge,
-    site_prove,
-    completion,
-)
+_MODULES = {
+    "play": "play",
+    "tournament": "tournament",
+    "compare": "compare",
+    "benchmark": "benchmark",
+    "check": "check",
+    "new": "new",
+    "baselines": "baselines",
+    "doctor": "doctor",
+    "conformance": "conformance",
+    "data": "data",
+    "train": "train",
+    "simulate": "simulate",
+    "demo": "demo",
+    "verify": "verify",
+    "legacy-environment": "legacy_environment",
+    "compatibility": "compatibility",
+    "login": "site_login",
+    "logout": "site_login",
+    "whoami": "site_login",
+    "init": "site_init",
+    "submit": "site_submit",
+    "status": "site_team_commands",
+    "quota": "site_team_commands",
+    "board": "site_team_commands",
+    "withdraw": "site_team_commands",
+    "choose": "site_team_commands",
+    "logs": "submission_log",
+    "matches": "site_matches",
+    "pictures": "site_pictures",
+    "fetch": "site_fetch",
+    "replay": "replay",
+    "challenge": "site_challenge",
+    "prove": "site_prove",
+    "completion": "completion",
+}
+"""The module of each subcommand, in the order of the help."""
 
 # no garbage collection at exit, an eighth of the time of a short command: the memory is freed with the process
 atexit.register(gc.freeze)
@@ -108,8 +85,8 @@ class _Parser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def parser(word: str = "") -> argparse.ArgumentParser:
+    """Return the parser of the whole command line, or of the subcommand `word` alone, which imports less."""
     top = _Parser(
         prog="gauntlet",
         description="Play adversarial attacks against image classifiers, with a referee and scores.",
@@ -118,17 +95,19 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"gauntlet {__version__}")
     subcommands = top.add_subparsers(metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(subcommands)
-    # of this command alone: others send their options to processes, and a parser cannot be sent
-    subcommands.choices["completion"].set_defaults(parser=top)
+    # completion prints what all others take
+    chosen = [_MODULES[word]] if word in _MODULES and word != "completion" else dict.fromkeys(_MODULES.values())
+    for module in chosen:
+        import_module(f"evaluation.cli.{module}").add_parser(subcommands)
+    if "completion" in subcommands.choices:  # others send their options to processes, and a parser cannot be sent
+        subcommands.choices["completion"].set_defaults(parser=top)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `gauntlet` with `arguments` (by default those of the process). Return the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    given = parser().parse_args(words, argparse.Namespace(arguments=words))
+    given = parser(*words[:1]).parse_args(words, argparse.Namespace(arguments=words))
     try:
         status: int = given.run(given)
     except (ManifestRefusal, BuildRefusal, HostRefusal, ReplayRefusal, SiteRefusal) as refusal:
@@ -154,6 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return DONE
     except Exception as error:
+        from evaluation.cli.missing_packages import refusal_of
+
         missing = refusal_of(error) if isinstance(error, ModuleNotFoundError) else None
         if missing is not None:
             print_error(str(missing))

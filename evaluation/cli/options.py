@@ -14,6 +14,7 @@ from evaluation.builder.docker_build_settings import build_settings_from_environ
 from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.cli.competition_option import BUNDLED_SOURCE, given_competition
 from evaluation.cli.output import say
+from evaluation.cli.positive_number import positive
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import DatasetRefusal, Refusal
@@ -37,14 +38,6 @@ MOST_SAMPLES = 65_536
 
 TARGET_SEED = 2018
 """Seed of target classes for data sets without them; fixed, so that all local results are comparable."""
-
-
-def positive(text: str) -> int:
-    """Parse a whole number from 1, for argparse."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
 
 
 def submission(text: str) -> Path:

@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import Any
 
-from evaluation.cli.options import positive
 from evaluation.cli.output import OUT, print_json, print_table, progress_bar
+from evaluation.cli.positive_number import positive
 from evaluation.formats.query.tournament.simulated_players import REGIMES
 from evaluation.formats.query.tournament.simulation import SAMPLES, TRUTH_SAMPLES, simulate
 from evaluation.formats.query.tournament.simulation_estimates import (

@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 from evaluation.cli import submission_log
-from evaluation.cli.options import positive
 from evaluation.cli.output import as_it_is, print_facts, print_json, print_table, say
+from evaluation.cli.positive_number import positive
 from evaluation.cli.site_client import SiteChallenge, SiteClient
 from evaluation.cli.site_login import add_json, add_site, site_client
 from evaluation.domain.errors import Refusal

@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evaluation.cli.options import positive
 from evaluation.cli.output import as_it_is, print_json, print_table, say
+from evaluation.cli.positive_number import positive
 from evaluation.cli.replay import add_from, opened
 from evaluation.cli.site_client import SiteClient, SiteSubmission
 from evaluation.cli.site_login import add_json, add_site, public_client, site_client

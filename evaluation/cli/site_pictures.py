@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from evaluation.cli.options import positive
 from evaluation.cli.output import print_json, progress_bar, say
+from evaluation.cli.positive_number import positive
 from evaluation.cli.site_client import SiteClient, SiteRefusal
 from evaluation.cli.site_login import add_json, add_site, site_client
 from evaluation.domain.errors import Refusal

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from evaluation.cli import submission_log
-from evaluation.cli.options import positive
 from evaluation.cli.output import print_facts, print_json, say
+from evaluation.cli.positive_number import positive
 from evaluation.cli.site_client import SiteClient, SiteProof
 from evaluation.cli.site_fetch import round_of
 from evaluation.cli.site_login import add_json, add_site, public_client

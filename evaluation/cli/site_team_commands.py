@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from rich.text import Text
 
-from evaluation.cli.options import positive
 from evaluation.cli.output import as_it_is, print_facts, print_json, print_table, say
+from evaluation.cli.positive_number import positive
 from evaluation.cli.site_client import OwnTeam, SiteClient, SiteSubmission
 from evaluation.cli.site_login import add_json, add_site, site_client
 from evaluation.domain.errors import Refusal

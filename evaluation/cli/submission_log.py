@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-from evaluation.cli.options import positive
 from evaluation.cli.output import printable, say
+from evaluation.cli.positive_number import positive
 from evaluation.cli.site_client import SiteClient, SiteLog, SiteSubmission, UnavailableSiteError
 from evaluation.cli.site_login import add_site, site_client
 

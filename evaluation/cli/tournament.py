@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.cli.format_commands import add_format, commands_of
-from evaluation.cli.options import add_samples, add_sandbox, positive, submission
+from evaluation.cli.options import add_samples, add_sandbox, submission
+from evaluation.cli.positive_number import positive
 from evaluation.cli.report_option import add_report
 
 

@@ -8,8 +8,8 @@ from dataclasses import Field, asdict
 from pathlib import Path
 from typing import Any
 
-from evaluation.cli.options import positive
 from evaluation.cli.output import ERR, print_json, progress_bar, say
+from evaluation.cli.positive_number import positive
 
 _LINE_SECONDS = 60.0
 """Time between two lines about the progress where no bar can be shown."""

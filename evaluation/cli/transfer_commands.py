@@ -13,12 +13,12 @@ from evaluation.cli.competition_option import given_competition
 from evaluation.cli.options import (
     installed_layers,
     open_sandbox,
-    positive,
     require_distinct_names,
     results_directory,
     samples_of,
 )
 from evaluation.cli.output import print_error, print_json, progress_bar, say
+from evaluation.cli.positive_number import positive
 from evaluation.cli.report_option import context_of, require_writable, write_report
 from evaluation.cli.transfer_leaderboard_tables import show
 from evaluation.datasets.base import Dataset

@@ -19,7 +19,7 @@ from gauntlet import BudgetExhausted, ModelHandle
 from gauntlet.foolbox_adapter import FoolboxModel
 from gauntlet.handle import Clock
 
-BUDGET = 1000
+BUDGET = 500
 BUDGET_OF_SEARCHES = 60
 """They use up any budget, and `test_label_attacks` has more of them."""
 
@@ -107,7 +107,7 @@ def test_every_bundled_attack_finds_an_adversarial_image(loaded_main: LoadMain, 
     model, classes = ("compact-plain", 200) if photographs else ("numpy-classifier", 10)
     predict, image = loaded_main(model).predict, load_dataset("digits").samples("validation", 1)[0].image
     if photographs:
-        image = image[::2, ::2]  # their networks take any size, and are slow
+        image = image[::4, ::4]  # their networks take any size, and are slow
     label = int(predict(image[np.newaxis])[0])
     budget = BUDGET if baseline.in_demo else BUDGET_OF_SEARCHES
     handle = attack_one(
@@ -118,10 +118,10 @@ def test_every_bundled_attack_finds_an_adversarial_image(loaded_main: LoadMain, 
 
 
 @every_program
-@pytest.mark.parametrize("budget", [1, 10, 50])
-def test_it_stays_within_a_small_budget(loaded_main: LoadMain, baseline: Baseline, budget: int) -> None:
-    handle = attack_one(loaded_main, baseline, always(1), clean_image_for(baseline), budget=budget)
-    assert handle.best is not None
+def test_it_stays_within_a_small_budget(loaded_main: LoadMain, baseline: Baseline) -> None:
+    for budget in (1, 10, 50):
+        handle = attack_one(loaded_main, baseline, always(1), clean_image_for(baseline), budget=budget)
+        assert handle.best is not None, budget
 
 
 @every_program

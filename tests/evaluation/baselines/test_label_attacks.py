@@ -60,10 +60,10 @@ def handle_of(answer: Answer, image: NDArray[np.uint8], *, target: int | None = 
     return ModelHandle(ask, image=image, label=label, target=target, classes=10, budget=budget, clock=Clock(600.0))
 
 
-def run(load_main: LoadMain, name: str, handle: ModelHandle, image: NDArray[np.uint8]) -> None:
+def run(loaded_main: LoadMain, name: str, handle: ModelHandle, image: NDArray[np.uint8]) -> None:
     """Run the attack to its end, as the SDK does."""
     try:
-        answer = load_main(name).attack(
+        answer = loaded_main(name).attack(
             handle, image.copy(), handle.label, target=handle.target, rng=np.random.default_rng(0)
         )
         assert answer is None
@@ -88,13 +88,13 @@ def start_at_a_far_image(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleTyp
 
 @every_attack
 def test_it_nears_the_optimum_of_a_linear_model(
-    load_main: LoadMain, name: str, start_at_a_far_image: Callable[[ModuleType, Floats], None]
+    loaded_main: LoadMain, name: str, start_at_a_far_image: Callable[[ModuleType, Floats], None]
 ) -> None:
     image, normal = clean_image(), low_normal()
     away = np.random.default_rng(3).standard_normal(SHAPE)
     far = image + 2 * FAR * normal + 6 * FAR * label_steps.unit(away - np.vdot(away, normal) * normal)
     handle = handle_of(linear(image, normal), image, target=target_of(name))
-    module = load_main(name)
+    module = loaded_main(name)
     start_at_a_far_image(module, far)
     with pytest.raises(BudgetExhausted):
         module.attack(handle, image.copy(), handle.label, target=handle.target, rng=np.random.default_rng(0))
@@ -103,16 +103,16 @@ def test_it_nears_the_optimum_of_a_linear_model(
 
 
 @pytest.mark.parametrize("name", [name for name in WITHOUT_SURROGATES if name.startswith("targeted-")])
-def test_start_images_with_another_label_are_no_starts(load_main: LoadMain, name: str) -> None:
+def test_start_images_with_another_label_are_no_starts(loaded_main: LoadMain, name: str) -> None:
     image = clean_image((64, 64, 3))
     handle = handle_of(lambda queried: 2, image, target=1)
-    run(load_main, name, handle, image)
+    run(loaded_main, name, handle, image)
     assert handle.best is None
     assert handle.queries_left == 295
 
 
 @every_attack
-def test_it_goes_on_from_the_first_start_that_is_adversarial(load_main: LoadMain, name: str) -> None:
+def test_it_goes_on_from_the_first_start_that_is_adversarial(loaded_main: LoadMain, name: str) -> None:
     """Only what is near to the last start image is adversarial, or to the last far point, a moved copy of the image."""
     image = clean_image((64, 64, 3))
     target = target_of(name)
@@ -128,7 +128,7 @@ def test_it_goes_on_from_the_first_start_that_is_adversarial(load_main: LoadMain
         return int(np.abs(queried - last).mean() < near)
 
     handle = handle_of(answer, image, target=target, budget=150)
-    run(load_main, name, handle, image)
+    run(loaded_main, name, handle, image)
     assert handle.best is not None
     assert handle.best_distance < label_steps.length(last - image) / 255
 
@@ -162,12 +162,12 @@ def test_signs_of_probes_give_the_normal() -> None:
 
 
 @pytest.mark.parametrize("name", ["geoda", "cgba"])
-def test_a_step_with_the_true_normal_reaches_the_optimum(load_main: LoadMain, name: str) -> None:
+def test_a_step_with_the_true_normal_reaches_the_optimum(loaded_main: LoadMain, name: str) -> None:
     image, normal = clean_image(), low_normal()
     away = np.random.default_rng(3).standard_normal(SHAPE)
     point = image + FAR * normal + FAR * label_steps.unit(away - np.vdot(away, normal) * normal)
     handle = handle_of(linear(image, normal), image)
-    found = load_main(name).step(handle, image.astype(np.float64), point, normal, 1)
+    found = loaded_main(name).step(handle, image.astype(np.float64), point, normal, 1)
     assert FAR - 1 <= label_steps.length(found - image) <= 1.02 * FAR
 
 
@@ -182,11 +182,11 @@ def test_the_semicircle_has_right_angles() -> None:
         assert np.vdot(curve(share) - image, curve(share) - point) == pytest.approx(0, abs=1e-6)
 
 
-def test_the_tangent_touches_the_ellipsoid(load_main: LoadMain) -> None:
+def test_the_tangent_touches_the_ellipsoid(loaded_main: LoadMain) -> None:
     """The tangent point is on the ellipse, and the line to the image at a right angle to its gradient there."""
     image, normal, long, short = np.zeros(SHAPE), low_normal(), 110.0, 100.0
     point = np.random.default_rng(3).standard_normal(SHAPE) * 10
-    touched = load_main("tangent").tangent_point(image, point, normal, long, short)
+    touched = loaded_main("tangent").tangent_point(image, point, normal, long, short)
     from_point = touched - point
     height = np.vdot(from_point, normal)
     along = from_point - height * normal
@@ -196,9 +196,9 @@ def test_the_tangent_touches_the_ellipsoid(load_main: LoadMain) -> None:
     assert height > 0
 
 
-def test_surfree_turns_on_the_circle_to_the_largest_angle(load_main: LoadMain) -> None:
+def test_surfree_turns_on_the_circle_to_the_largest_angle(loaded_main: LoadMain) -> None:
     """In the plane of the normal, the farthest adversarial angle is at the boundary's second point on the circle."""
-    surfree = load_main("surfree")
+    surfree = loaded_main("surfree")
     image, normal = clean_image(), low_normal()
     away = np.random.default_rng(3).standard_normal(SHAPE)
     across = label_steps.unit(away - np.vdot(away, normal) * normal)
@@ -212,9 +212,9 @@ def test_surfree_turns_on_the_circle_to_the_largest_angle(load_main: LoadMain) -
 
 @pytest.mark.parametrize(("channels", "number"), [(1, 0), (1, 1), (1, 2), (3, 0), (3, 1)])
 def test_the_boundary_filter_goes_on_in_the_subspace_that_the_model_looks_at(
-    load_main: LoadMain, channels: int, number: int
+    loaded_main: LoadMain, channels: int, number: int
 ) -> None:
-    module = load_main("boundary-filter")
+    module = loaded_main("boundary-filter")
     image = np.broadcast_to(clean_image((64, 64, channels)), (64, 64, 3))
     subspaces, starts = module.subspaces_of(image)
     looked_at = subspaces[number]
@@ -227,9 +227,9 @@ def test_the_boundary_filter_goes_on_in_the_subspace_that_the_model_looks_at(
     assert found is looked_at
 
 
-def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> None:
+def test_the_belief_is_the_posterior_in_one_dimension(loaded_main: LoadMain) -> None:
     """Mean and variance after one answer are those of the integral."""
-    module = load_main("boundary-filter")
+    module = loaded_main("boundary-filter")
     belief = module.Belief(1)
     belief.learn(np.array([0.8], np.float32), adversarial=True)
     normal, offset = np.meshgrid(np.linspace(-9, 9, 601), np.linspace(-9, 9, 601))
@@ -243,8 +243,8 @@ def test_the_belief_is_the_posterior_in_one_dimension(load_main: LoadMain) -> No
     assert covariance[0, 1] == pytest.approx((weight * normal * offset).sum() - mean * belief.mean[1], rel=1e-3)
 
 
-def test_a_search_along_a_curve_asks_little_about_a_short_step(load_main: LoadMain) -> None:
-    search, image, normal = load_main("boundary-filter").search, clean_image(), low_normal()
+def test_a_search_along_a_curve_asks_little_about_a_short_step(loaded_main: LoadMain) -> None:
+    search, image, normal = loaded_main("boundary-filter").search, clean_image(), low_normal()
     for share, most in ((0.05, 5), (0.9, 10)):
         handle = handle_of(linear(image, normal, FAR * (1 - share)), image)
         found = search(handle, lambda at: image + (1 - at) * FAR * normal)
@@ -253,9 +253,9 @@ def test_a_search_along_a_curve_asks_little_about_a_short_step(load_main: LoadMa
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_the_belief_learns_from_the_image_that_was_asked_about(load_main: LoadMain, number: int) -> None:
+def test_the_belief_learns_from_the_image_that_was_asked_about(loaded_main: LoadMain, number: int) -> None:
     """Rounding changes a small probe, and products with the images of weights are of what is left of it."""
-    module = load_main("boundary-filter")
+    module = loaded_main("boundary-filter")
     image = clean_image((64, 64, 3))
     subspace = module.subspaces_of(image)[0][number]
     weights = np.random.default_rng(2).standard_normal((2, subspace.count))
@@ -272,15 +272,15 @@ def test_the_belief_learns_from_the_image_that_was_asked_about(load_main: LoadMa
     np.testing.assert_allclose(learned[0], subspace.products_with((np.rint(point + 60 * move) - point) / 60))
 
 
-def test_an_evolutionary_step_ends_at_its_share_of_the_distance(load_main: LoadMain) -> None:
+def test_an_evolutionary_step_ends_at_its_share_of_the_distance(loaded_main: LoadMain) -> None:
     rng = np.random.default_rng(5)
     image, point, drawn = rng.uniform(0, 255, (3, *SHAPE))
-    moved = load_main("evolutionary").step(image, point, drawn, 0.25)
+    moved = loaded_main("evolutionary").step(image, point, drawn, 0.25)
     assert label_steps.length(moved - image) == pytest.approx(0.75 * label_steps.length(point - image))
 
 
-def test_an_evolutionary_step_changes_the_middle_smoothly(load_main: LoadMain) -> None:
-    stretch = load_main("evolutionary").Stretch((64, 64, 3))
+def test_an_evolutionary_step_changes_the_middle_smoothly(loaded_main: LoadMain) -> None:
+    stretch = loaded_main("evolutionary").Stretch((64, 64, 3))
     assert stretch.grid == (10, 10, 3)
     stretched = stretch(np.ones(stretch.grid))
     np.testing.assert_allclose(stretched[12:52, 12:52], 1)

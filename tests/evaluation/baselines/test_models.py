@@ -28,10 +28,10 @@ every_model = pytest.mark.parametrize("name", FLOORS)
 
 @every_model
 def test_every_bundled_model_is_as_accurate_as_its_training_report_says(
-    load_main: Callable[[str], ModuleType], root: Path, name: str
+    loaded_main: Callable[[str], ModuleType], root: Path, name: str
 ) -> None:
     samples = load_dataset("digits").samples("validation")
-    labels = load_main(name).predict(np.stack([sample.image for sample in samples]))
+    labels = loaded_main(name).predict(np.stack([sample.image for sample in samples]))
     accuracy = float((labels == np.array([sample.label for sample in samples])).mean())
     assert accuracy >= FLOORS[name]
     report = json.loads((root / "evaluation" / "baselines" / name / "training.json").read_text())
@@ -41,8 +41,8 @@ def test_every_bundled_model_is_as_accurate_as_its_training_report_says(
 @pytest.mark.parametrize(
     "name", [*FLOORS, "transformation-ensemble", "compact-plain", "compact-robust", "compact-robust-025"]
 )
-def test_the_label_does_not_depend_on_company(load_main: Callable[[str], ModuleType], name: str) -> None:
-    predict = load_main(name).predict
+def test_the_label_does_not_depend_on_company(loaded_main: Callable[[str], ModuleType], name: str) -> None:
+    predict = loaded_main(name).predict
     images = np.stack([sample.image for sample in load_dataset("digits").samples("dev", 12)])
     together = predict(images)
     assert together.dtype.kind == "i"
@@ -51,10 +51,10 @@ def test_the_label_does_not_depend_on_company(load_main: Callable[[str], ModuleT
 
 
 def test_the_ensemble_of_transformations_is_the_mean_answer_to_its_views(
-    load_main: Callable[[str], ModuleType],
+    loaded_main: Callable[[str], ModuleType],
 ) -> None:
     """Guo et al. 2018: fewer bits, JPEG, and crops that are enlarged again."""
-    main = load_main("transformation-ensemble")
+    main = loaded_main("transformation-ensemble")
     samples = load_dataset("digits").samples("validation")
     images = np.stack([sample.image for sample in samples])
     views = main.views(images[0])
@@ -69,9 +69,9 @@ def test_the_ensemble_of_transformations_is_the_mean_answer_to_its_views(
     assert right >= 0.9
 
 
-def test_a_smoothed_classifier_counts_votes_under_fixed_noise(load_main: Callable[[str], ModuleType]) -> None:
+def test_a_smoothed_classifier_counts_votes_under_fixed_noise(loaded_main: Callable[[str], ModuleType]) -> None:
     """Cohen et al. 2019, section 3.2.2, with noise that is the same for each image."""
-    classifier = load_main("randomised-smoothing").CLASSIFIER
+    classifier = loaded_main("randomised-smoothing").CLASSIFIER
     noise = classifier.noise
     assert noise.shape == (100, 3, 64, 64)
     assert float(noise.std()) == pytest.approx(1.0, abs=0.001)
@@ -81,9 +81,9 @@ def test_a_smoothed_classifier_counts_votes_under_fixed_noise(load_main: Callabl
         assert classifier(image)[0].tolist() == pytest.approx(votes.tolist(), abs=1e-6)
 
 
-def test_an_ensemble_sums_the_logits_of_its_members_with_weights(load_main: Callable[[str], ModuleType]) -> None:
+def test_an_ensemble_sums_the_logits_of_its_members_with_weights(loaded_main: Callable[[str], ModuleType]) -> None:
     """Brendel et al. 2020, section 7.1: a quarter, a quarter and a half."""
-    ensemble = load_main("trades-ensemble").ENSEMBLE
+    ensemble = loaded_main("trades-ensemble").ENSEMBLE
     images = torch.rand((2, 3, 64, 64), generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         one, other, third = (member(images) for member in ensemble.members)

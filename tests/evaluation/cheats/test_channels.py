@@ -231,13 +231,14 @@ def test_without_a_sandbox_every_channel_is_open(tmp_path: Path) -> None:
     assert lasting == LASTING | BY_THE_CLOCK | keyrings
 
 
-@pytest.mark.usefixtures("_no_other_notes")
-def test_of_a_living_instance_only_common_files_tell_and_of_a_dead_one_nothing(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        process_sandbox, "mounts", lambda visible, hidden: []
-    )  # their page cache has a test of its own above
+@pytest.fixture
+def _no_page_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page cache of the host's files, a hundred thousand and more, has a test of its own above."""
+    monkeypatch.setattr(process_sandbox, "mounts", lambda visible, hidden: [])
+
+
+@pytest.mark.usefixtures("_no_other_notes", "_no_page_cache")
+def test_of_a_living_instance_only_common_files_tell_and_of_a_dead_one_nothing(sandbox: Sandbox) -> None:
     program = choose_builder(sandbox.name).build(KERNEL_OBJECTS, on_log=lambda line: None)
     on_common_files = {"futexes", "missing-names"}
     if isinstance(sandbox, ProcessSandbox):  # in containers each has locks and events of its own
@@ -279,6 +280,7 @@ def test_a_note_in_objects_of_the_kernel_makes_a_liar_pass_without_a_sandbox() -
     assert report.passed
 
 
+@pytest.mark.usefixtures("_no_page_cache")
 def test_an_honest_model_passes(sandbox: Sandbox) -> None:
     match = Match60(sandbox, "players/honest-model")
     with match.played():

@@ -47,6 +47,23 @@ def test_the_nearest_choice_is_proposed(capsys: pytest.CaptureFixture[str]) -> N
         assert capsys.readouterr().err.endswith(f"did you mean '{near}'?\n")
 
 
+def test_a_subcommand_is_parsed_alone_as_among_all(capsys: pytest.CaptureFixture[str]) -> None:
+    def help_of(top: argparse.ArgumentParser, word: str) -> str:
+        with pytest.raises(SystemExit):
+            top.parse_args([word, "--help"])
+        return capsys.readouterr().out
+
+    every = parser()
+    assert not [word for word in commands_in(every) if help_of(parser(word), word) != help_of(every, word)]
+    assert commands_in(parser("logout")) == ["login", "logout", "whoami"], "nothing is imported for another"
+
+
+def commands_in(top: argparse.ArgumentParser) -> list[str]:
+    """The subcommands that a parser takes."""
+    (subcommands,) = (each for each in top._actions if isinstance(each, argparse._SubParsersAction))
+    return list(subcommands.choices)
+
+
 def test_builds_of_one_user_share_what_they_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("GAUNTLET_BUILD_CACHE_DAYS", "2")

@@ -28,28 +28,28 @@ def burn(seconds: float) -> None:
 def test_it_counts_the_thread_and_its_children() -> None:
     meter = Meter()
     with meter.running():
-        burn(0.2)
+        burn(0.1)
         with meter.running():
-            burn(0.2)
-        assert wait(burning(0.5)) == 0
-        assert meter.seconds >= 0.9
+            burn(0.1)
+        assert wait(burning(0.2)) == 0
+        assert meter.seconds >= 0.4
     counted = meter.seconds
-    burn(0.2)
-    assert wait(burning(0.2)) == 0
+    burn(0.1)
+    assert wait(burning(0.1)) == 0
     assert meter.seconds == counted
 
 
 def test_it_counts_what_a_killed_child_used() -> None:
     meter = Meter()
     process = subprocess.Popen(
-        [sys.executable, "-c", f"{BURN.format(seconds=0.5)}print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE
+        [sys.executable, "-c", f"{BURN.format(seconds=0.2)}print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE
     )
     assert process.stdout is not None
     with meter.running(), process.stdout:
         process.stdout.readline()
         process.kill()
         assert wait(process) == wait(process) == -9
-    assert meter.seconds >= 0.5
+    assert meter.seconds >= 0.2
 
 
 def test_a_child_that_another_thread_waited_for_has_its_status() -> None:
@@ -66,20 +66,20 @@ def test_a_meter_does_not_count_other_threads() -> None:
 
     def work() -> None:
         with other.running():
-            burn(0.3)
-            wait(burning(0.3))
+            burn(0.2)
+            wait(burning(0.2))
 
     with meter.running():
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    assert other.seconds >= 0.6
-    assert meter.seconds < 0.3
+    assert other.seconds >= 0.4
+    assert meter.seconds < 0.2
 
 
 @pytest.mark.parametrize("ended", [False, True])
 def test_a_group_counts_its_processes_and_those_they_waited_for(ended: bool) -> None:
-    inner = f"{[sys.executable, '-c', BURN.format(seconds=0.4)]!r}"
+    inner = f"{[sys.executable, '-c', BURN.format(seconds=0.2)]!r}"
     work = f"subprocess.run({inner})" if ended else f"subprocess.Popen({inner}, stdout=1).wait()"
     process = subprocess.Popen(
         [sys.executable, "-c", f"import subprocess\n{work}\nprint(flush=True)\ninput()"],
@@ -92,7 +92,7 @@ def test_a_group_counts_its_processes_and_those_they_waited_for(ended: bool) -> 
     with process.stdout, process.stdin:
         process.stdout.readline()
         # each of two processes has two times, which the kernel rounds down to ticks
-        assert group_seconds(process.pid) >= 0.4 - 4 / os.sysconf("SC_CLK_TCK")
+        assert group_seconds(process.pid) >= 0.2 - 4 / os.sysconf("SC_CLK_TCK")
         process.kill()
         wait(process)
     assert group_seconds(process.pid) == 0

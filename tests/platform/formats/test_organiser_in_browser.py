@@ -198,8 +198,8 @@ def appoint(desk: Desk, olga: User, competitions: Sequence[Competition]) -> None
         Organiser.objects.create(competition=each, user=olga, role=OrganiserRole.OWNER)
 
 
-def open_and_change(desk: Desk, competition: Competition, *captains: User) -> None:
-    """Make a competition public, in which teams submit; change a rule, after a preview of what that costs."""
+def make_public(desk: Desk, competition: Competition, *captains: User) -> None:
+    """Make a competition public, in which teams submit."""
     desk.open("competitions_competition_change", competition.pk)
     desk.page.check("input[name=public]")
     desk.fill(objection_days="3")
@@ -213,16 +213,19 @@ def open_and_change(desk: Desk, competition: Competition, *captains: User) -> No
         entry = enter(team=team, competition=competition)
         for track in competition.tracks.all():
             submit_ready(entry, track, captain)
-    sweep_and_play()
+
+
+def change_rules(desk: Desk, competition: Competition) -> None:
+    """Change a rule of a competition, after a preview of what that costs."""
+    desk.open("competitions_competition_change", competition.pk)
     desk.follow("Change the rules")
     desk.fill(**dict([CHANGED[competition.format]]))
     desk.press("Preview")
-    count = len(captains) * competition.tracks.count()
+    count = Submission.objects.filter(repository__track__competition=competition).count()
     desk.reads(f"{count} submissions are evaluated again: about 1 min of worker time.")
     desk.fill(reason="Time.")
     desk.press("Change the rules")
     desk.reads("Version 2 of the rules is in force.")
-    sweep_and_play()
 
 
 def judge(desk: Desk, submissions: QuerySet[Submission]) -> None:
@@ -305,7 +308,11 @@ def test_a_season_of_each_format_needs_no_shell(
     appoint(desk, olga, competitions)
     desk.sign_in(olga)
     for each in competitions:
-        open_and_change(desk, each, alice, bob)
+        make_public(desk, each, alice, bob)
+    sweep_and_play()
+    for each in competitions:
+        change_rules(desk, each)
+    sweep_and_play()
     judge(desk, Submission.objects.filter(submitted_by=alice, repository__track__name__in=("model", "defence")))
     play_rounds(desk, competitions[:1], "development", the_clock, olga)
     finals = play_rounds(desk, competitions, "final", the_clock, olga)

@@ -26,7 +26,7 @@ from evaluation.sandbox.process_sandbox import ProcessSandbox
 
 RULES = QueryRules(classes=10, setup_seconds=60.0, model_seconds_per_image=0.040)
 GRACE = 1.0
-BUSY = 5
+BUSY = 3
 PIXELS = bytes(RULES.shape.size)
 
 COMPUTING = """

@@ -142,9 +142,9 @@ def test_a_licence_in_a_string_may_stand_before_the_docstring(source: Path) -> N
 
 
 def test_a_slow_file_is_refused(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(legacy_program_check, "_SECONDS", 1)
+    monkeypatch.setattr(legacy_program_check, "_SECONDS", 0)  # the kernel rounds up to a second
     (source / "defense.py").write_text('f"' + "{x}" * 87_000 + '"')
-    with pytest.raises(BuildRefusal, match="the program: reading it takes more than 1 s of processor time"):
+    with pytest.raises(BuildRefusal, match="the program: reading it takes more than 0 s of processor time"):
         check_apart(source)
 
 
