@@ -14,6 +14,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
+from django.db.models.expressions import Combinable
 from django.forms import Media, ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
@@ -158,9 +159,8 @@ class ReadOnlyAdmin(Page):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows that the user may see, with their counts."""
-        rows = self.rows_with(self.viewing, request, super().get_queryset(request))
-        counted: QuerySet[Any] = rows.annotate(**{f"{name}_count": count_of(self.model, name) for name in self.counts})
-        return counted
+        rows: QuerySet[Any] = self.rows_with(self.viewing, request, super().get_queryset(request))
+        return rows.annotate(**self._counted) if self.counts else rows
 
     def rows_with(self, right: Right, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return those of `rows` with which the user may do something."""
@@ -196,6 +196,10 @@ class ReadOnlyAdmin(Page):
         """Return the read-only fields, for an existing row including the counts."""
         fields = tuple(super().get_readonly_fields(request, obj))
         return (*fields, *self._counts_seen(request)) if obj else fields
+
+    @cached_property
+    def _counted(self) -> Mapping[str, Combinable]:
+        return {f"{name}_count": count_of(self.model, name) for name in self.counts}
 
     @cached_property
     def _count_columns(self) -> Mapping[str, Any]:

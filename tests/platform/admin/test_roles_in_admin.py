@@ -19,6 +19,8 @@ from core.roles import RIGHTS, OrganiserRole, Right
 from rounds.models import Objection
 from submissions.models import QuotaSlot, Submission
 
+pytestmark = pytest.mark.usefixtures("sidebar")
+
 SEE, SECRETS, ANSWER, JUDGE, RUN, GRANT, ARCHIVE = Right
 ADDED, CHANGED, DELETED = "add", "change", "delete"
 

@@ -13,6 +13,8 @@ from django.test import Client
 from django.urls import reverse
 from unfold.sites import UnfoldAdminSite
 
+pytestmark = pytest.mark.usefixtures("sidebar")
+
 MOST_BYTES = 100_000
 """Of the first page before it is compressed."""
 
@@ -66,23 +68,6 @@ def test_a_page_that_shows_a_key_each_time_is_not_compressed(as_superuser: Clien
 def test_the_largest_pages_are_compressed(as_superuser: Client, rows: Any, name: str) -> None:
     rows.more()
     assert as_superuser.get(reverse(f"admin:{name}"), headers={"Accept-Encoding": "gzip"})["Content-Encoding"] == "gzip"
-
-
-def requests_of(page: str) -> int:
-    """Return how many requests a fresh browser makes: the page, its files and what they load: two fonts."""
-    files = set(re.findall(r'(?:href|src)="(/static/[^"]+|/admin/jsi18n/)"', page))
-    return 1 + len(files) + 2
-
-
-@pytest.mark.slow(3)
-def test_lists_and_rows_that_nobody_changes_load_no_scripts_of_forms(as_superuser: Client, rows: Any) -> None:
-    rows.more()
-    for model in admin.site._registry:
-        name = f"admin:{model._meta.label_lower.replace('.', '_')}"
-        assert requests_of(as_superuser.get(reverse(f"{name}_changelist")).content.decode()) <= 16, model
-        if (row := model._default_manager.first()) is not None:
-            shown = as_superuser.get(reverse(f"{name}_change", args=[row.pk]))
-            assert requests_of(shown.content.decode()) <= (26 if shown.context["has_change_permission"] else 16), model
 
 
 def test_the_changed_skeleton_has_the_parts_of_the_themes(root: Path) -> None:

@@ -49,9 +49,9 @@ def hidden(keys: dict[str, str], shown: dict[str, Submission], olga: User) -> Su
 
 
 def readable(keys: dict[str, str]) -> Iterator[tuple[str, str, Sequence[int]]]:
-    """Yield the name and the address of everything to be read, and its status for each role in the table."""
+    """Yield the name and the address of all that others read or sign in for, and its status for each role."""
     for row in TABLE:
-        if row.method == "get":
+        if row.method == "get" and {200, 302} & set(row.statuses[:2]):
             yield row.name, address(row.name, row.args, keys), row.statuses
     for path in (*LISTS, f"/search?q={TITLE}"):
         yield "lists", path, EVERYONE

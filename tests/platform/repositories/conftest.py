@@ -133,9 +133,6 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self.git("init", "--quiet", "--initial-branch=main")
-        self.commit({"main.py": "print('plays')\n"})
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start a git process."""
@@ -169,10 +166,19 @@ class Copy:
         return self.git("rev-parse", "HEAD")
 
 
+@pytest.fixture(scope="session")
+def _first_copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A working copy with one commit, made once."""
+    made = Copy(tmp_path_factory.mktemp("copy"))
+    made.git("init", "--quiet", "--initial-branch=main")
+    made.commit({"main.py": "print('plays')\n"})
+    return made
+
+
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
+def copy(_first_copy: Copy, tmp_path: Path) -> Copy:
     """Alice's working copy with one commit."""
-    return Copy(tmp_path / "copy")
+    return Copy(shutil.copytree(_first_copy.folder, tmp_path / "copy"))
 
 
 def token_of(user: User, scopes: Sequence[str] = ("read", "submit")) -> str:

@@ -167,12 +167,13 @@ def test_it_reads_an_archive_of_an_earlier_version_if_columns_were_added_since(
         require_readable(manifest._replace(migrations={"rounds": "0001_initial"}))
 
 
-@pytest.mark.parametrize("share", [0.05, 0.5, 0.999])
-def test_it_rejects_a_truncated_archive(archive: Path, share: float) -> None:
+def test_it_rejects_a_truncated_archive(archive: Path) -> None:
     with tarfile.open(archive) as source:
         last = source.getmembers()[-1]
-    archive.write_bytes(archive.read_bytes()[: int((last.offset_data + last.size) * share)])
-    assert re.search("unexpected end of data|incomplete", refused(archive, "--as", "other"))
+    whole = archive.read_bytes()
+    for share in (0.05, 0.5, 0.999):
+        archive.write_bytes(whole[: int((last.offset_data + last.size) * share)])
+        assert re.search("unexpected end of data|incomplete", refused(archive, "--as", "other")), share
 
 
 def test_it_rejects_a_changed_byte_in_any_member(archive: Path) -> None:
@@ -221,19 +222,14 @@ def test_it_rejects_a_row_that_names_an_object_of_this_site(archive: Path) -> No
     )
 
 
-@pytest.mark.parametrize(
-    ("label", "values", "problem"),
-    [
-        ("accounts.Team", {"slug": "a/b"}, "Team.slug"),
-        ("submissions.Submission", {"state": "won"}, "Submission.state"),
-        ("competitions.RulesVersion", {"values": {"query_budget": "many"}}, ""),
-        ("competitions.Competition", {"archived_at": 1}, ""),
-    ],
-)
-def test_it_rejects_values_that_pages_could_not_show(
-    archive: Path, label: str, values: dict[str, Any], problem: str
-) -> None:
-    assert problem in refused(changed(archive, with_rows(label, lambda row: row | values)), "--as", "other")
+def test_it_rejects_values_that_pages_could_not_show(archive: Path) -> None:
+    def problem_with(label: str, values: dict[str, Any]) -> str:
+        return refused(changed(archive, with_rows(label, lambda row: row | values)), "--as", "other")
+
+    assert "Team.slug" in problem_with("accounts.Team", {"slug": "a/b"})
+    assert "Submission.state" in problem_with("submissions.Submission", {"state": "won"})
+    assert problem_with("competitions.RulesVersion", {"values": {"query_budget": "many"}})
+    assert problem_with("competitions.Competition", {"archived_at": 1})
 
 
 def test_it_rejects_other_files(db: None, tmp_path: Path) -> None:
