@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import schemathesis
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import Case
-from schemathesis.checks import CHECKS
-from schemathesis.core.result import Ok
 
 from accounts.models import User
 from accounts.services import issue_token
@@ -22,6 +18,9 @@ from formats.query.challenges.models import Challenge
 from formats.query.matches.models import Match
 from rounds.models import Objection, Release, Round
 from submissions.models import Submission
+
+if TYPE_CHECKING:
+    from schemathesis import Case
 
 REQUESTS = 6
 """To each operation, each by several people."""
@@ -66,6 +65,11 @@ def arguments(
 @pytest.mark.usefixtures("unlimited")
 @pytest.mark.slow(8)
 def test_every_answer_to_a_generated_request_is_documented(arguments: dict[str, Any], alice: User, olga: User) -> None:
+    # half a second of processor time, which no other test needs
+    import schemathesis  # noqa: PLC0415
+    from schemathesis.checks import CHECKS  # noqa: PLC0415
+    from schemathesis.core.result import Ok  # noqa: PLC0415
+
     headers = {"nobody": {"Accept-Encoding": "identity"}}
     for user in (alice, olga):
         token = issue_token(user=user, name="x", scopes=("read", "submit", "team", "organise"), days=1)[1]
