@@ -75,7 +75,7 @@ def anything_waits(worker: Worker | None = None) -> bool:
 def idle_workers() -> int:
     """Return how many live workers play nothing: they hold nothing, or have missed their last heartbeats."""
     renewed = clock.database_now() - timedelta(seconds=MISSED_BEATS * BEAT_SECONDS)
-    held = (each.until for kind in kinds_of(PLAY) for each in kind.held())
+    held = (each.until for kind in _kinds_with(WorkItem.State.CLAIMED, kinds_of(PLAY)) for each in kind.held())
     playing = sum(1 for until in held if until is not None and until > renewed + Leased.LEASE)
     return max(0, live_workers().count() - playing)
 

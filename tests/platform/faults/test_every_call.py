@@ -43,7 +43,7 @@ class Failed(NamedTuple):
 # SQLite cannot close the cursor of rows that were still read when the connection was lost
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <generator object cursor_iter")
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("name", ["query", "transfer", "curves"])
+@pytest.mark.parametrize("name", ["curves", "query", "transfer"])
 def test_a_call_that_fails_once_changes_no_result(
     season: Season, calls: ExternalCalls, the_clock: FakeClock, part: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -54,6 +54,10 @@ def test_a_call_that_fails_once_changes_no_result(
     last = len(phases) if CHOSEN == "all" else draw.randrange(len(phases)) + 1
     for number, phase in enumerate(phases[:last], start=1):
         the_clock.forward(minutes=1)
+        if CHOSEN != "all" and number < last:
+            phase.begin()
+            season.site.go_on(lambda: True)
+            continue
         before = season.site.snapshot(tmp_path_factory.mktemp("before"))
         undisturbed, expected = _undisturbed(season, calls, phase)
         if CHOSEN == "all":  # the first time, this process reads what it keeps in memory
@@ -61,8 +65,6 @@ def test_a_call_that_fails_once_changes_no_result(
             undisturbed, expected = _undisturbed(season, calls, phase)
         answerless = sum(call.effective for call in undisturbed)
         sys.stdout.write(f"{phase.name}: {len(undisturbed)} calls, {answerless} can lose an answer\n")
-        if CHOSEN != "all" and number < last:
-            continue
         after = season.site.snapshot(tmp_path_factory.mktemp("after"))
         for failed in _chosen(undisturbed, draw)[part::PARTS]:
             runs += 1

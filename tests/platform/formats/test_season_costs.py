@@ -44,11 +44,11 @@ TEMPLATES = {
     "transfer": "competitions/digits-transfer.toml",
     "curves": "competitions/digits-curves.toml",
 }
-SIZES = {"development": 2, "validation": 8, "test": 21, "final": 23}
-"""Images of a set by its purpose: the first cut of a ladder comes after 20."""
+SIZES = {"development": 2, "validation": 8, "test": 8, "final": 9}
+"""Images of a set by its purpose: those of a final do not fit into one piece, nor into one batch."""
 
 TEAMS: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    "query": {"model": (5, 6), "untargeted": (6, 7), "targeted": (2, 2)},
+    "query": {"model": (3, 4), "untargeted": (4, 5), "targeted": (2, 2)},
     "transfer": {"attack": (4, 6), "targeted_attack": (2, 2), "defence": (3, 5)},
     "curves": {"model": (3, 5)},
 }
@@ -66,7 +66,7 @@ def document_of(root: Path, name: str, slug: str, split: str) -> dict[str, Any]:
         count = SIZES[each["purpose"]]
         sets.append(each | {"source": "digits", "split": split, "order": "secret", "count": count, "skip": skip})
         skip += count
-    sizes = {"query": {"piece_samples": 12}, "transfer": {"batch_images": 12}, "curves": {}}
+    sizes = {"query": {"opponents": 3, "piece_samples": 8}, "transfer": {"batch_images": 8}, "curves": {}}
     rules = document["rules"] | sizes[name]
     about = {key: value for key, value in document["competition"].items() if key != "smoke_opponent"}
     about |= {"slug": slug, "new_validation_set": True, "starts_at": at(1), "ends_at": at(90)}
@@ -128,7 +128,7 @@ class Workers:
         most, rows = worst_cases(match.sample_set), []
         for sample in range(piece.first, piece.first + piece.count):
             drawn = zlib.crc32(f"{match.model.digest} {match.attack.digest} {sample}".encode())
-            distance, queries = (0.1 + 0.8 * drawn / 2**32) * most[sample], 5 + drawn % 21
+            distance, queries = (0.1 + 0.8 * drawn / 2**32) * most[sample], 10 + drawn % 11
             rows.append(
                 RefereedSample(sample, 0, None, Outcome.ADVERSARIAL, distance, most[sample], queries, 0.5, None)
             )

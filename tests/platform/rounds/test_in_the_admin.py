@@ -94,7 +94,7 @@ def offered(browser: Client, round_: Round) -> list[str]:
 def test_an_organiser_takes_a_round_from_its_plan_to_its_publication(
     browser: Client, env: RoundFixture, olga: User
 ) -> None:
-    env.field(12, 12, 2)
+    env.field(11, 5, 2)
     assert browser.post(ADD, plan_form(env)).status_code == 302
     round_ = Round.objects.get()
     assert (round_.title, round_.state, round_.sample_set.count, round_.guard) == (
@@ -285,11 +285,11 @@ def test_a_licence_is_judged_on_the_entries_page(browser: Client, env: RoundFixt
 
 
 def test_the_log_is_found_by_team(browser: Client, env: RoundFixture) -> None:
-    env.field(12, 3)
+    env.field(11, 3)
     env.scored(env.plan(samples=16))
     log = reverse("admin:query_rounds_decision_changelist")
-    found = browser.get(log, {"q": "mo-11", "kept__exact": "0"}).context["cl"].queryset
-    assert [(line.player.title, line.kept) for line in found] == [("model 11", False)]
+    found = browser.get(log, {"q": "mo-10", "kept__exact": "0"}).context["cl"].queryset
+    assert [(line.player.title, line.kept) for line in found] == [("model 10", False)]
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_final_has_a_sweep(env: RoundFixture) -> None:
 
 
 def test_pairs_of_one_team_are_played(env: RoundFixture) -> None:
-    env.field(6, 6)
+    env.field(2, 2)
     env.submission("mo-0", "untargeted", 9)
     round_ = env.scored(env.plan(samples=8))
     assert round_.state == "scored"
@@ -151,7 +151,7 @@ def disturbed(env: RoundFixture, round_: Round, draw: random.Random) -> int:
 
 
 def test_killed_anywhere_it_ends_with_the_same_outcome(env: RoundFixture) -> None:
-    env.field(12, 12, 3)
+    env.field(9, 8, 3)
     start = transaction.savepoint()
     round_ = env.scored(env.plan(samples=8))
     outcome = round_.outcome
@@ -169,7 +169,7 @@ def test_killed_anywhere_it_ends_with_the_same_outcome(env: RoundFixture) -> Non
 
 def test_a_worker_of_another_class_and_the_clock_change_nothing(env: RoundFixture) -> None:
     """What a round follows from has no worker, no class, no seconds and no time in it."""
-    env.field(6, 6)
+    env.field(4, 4)
     start = transaction.savepoint()
     outcome = env.scored(env.plan(samples=8)).outcome
     transaction.savepoint_rollback(start)

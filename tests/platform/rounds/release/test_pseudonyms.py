@@ -35,6 +35,9 @@ from rounds.release.signing_keys import public_key
 from submissions.models import Player, Submission
 from tests.platform.rounds.conftest import RoundFixture
 
+NOT_FOLLOWED = ("/static/", "/accounts/", "/git/", "/docs/", "/time-zone?")
+"""The manual is made of files of the repository, and the form of the time zone is the same for each page."""
+
 PARTS = (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED, Release.Part.CODE)
 
 
@@ -169,7 +172,7 @@ def _archives(round_: Round) -> list[str]:
 def _everything(client: Client, round_: Round) -> Iterator[tuple[str, bytes]]:
     """All that can be reached by links, the API's answers, all released files and what is in them, and the code."""
     yield from _files(client, round_)
-    waiting, known = ["/"], {"/"}
+    waiting, known = ["/time-zone", "/"], {"/"}
     while waiting:
         address = waiting.pop()
         answer = client.get(address)
@@ -180,7 +183,7 @@ def _everything(client: Client, round_: Round) -> Iterator[tuple[str, bytes]]:
         elif "html" in answer.get("Content-Type", ""):
             links = set(re.findall(r'href="(/[^"#]*)', content.decode())) - known
             known |= links
-            waiting += [link for link in sorted(links) if not link.startswith(("/static/", "/accounts/", "/git/"))]
+            waiting += [link for link in sorted(links) if not link.startswith(NOT_FOLLOWED)]
     clone = "/git/public/open/model.git"
     yield clone, client.get(f"{clone}/info/refs?service=git-upload-pack").getvalue()
 

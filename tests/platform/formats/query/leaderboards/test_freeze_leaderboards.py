@@ -116,19 +116,6 @@ def look(client: Client, scenario: Scenario, address: str) -> str:
 
 
 @pytest.mark.usefixtures("others_read_first")
-def test_it_rejects_readers_without_permission(scenario: Scenario) -> None:
-    clients = {role: Client() for role in ROLES}
-    for role, client in clients.items():  # before the first page is kept: a sign-in makes what is kept outdated
-        if role != "anonymous":
-            client.force_login(User.objects.get(username=role))
-    for role, client in clients.items():
-        content = cache(partial(look, client, scenario))  # an address is in several rows
-        for row in TABLE:
-            seen = row.text in content(row.address)
-            assert seen == (role in row.readers), f"{row.text!r} at {row.address} as {role}"
-
-
-@pytest.mark.usefixtures("others_read_first")
 def test_a_frozen_board_shows_the_scores_of_the_freeze_until_it_is_unfrozen(
     scenario: Scenario, client: Client, olga: User
 ) -> None:
@@ -152,6 +139,19 @@ def test_a_frozen_board_shows_the_scores_of_the_freeze_until_it_is_unfrozen(
         ("freeze", "The final is near"),
         ("unfreeze", "It is over"),
     ]
+
+
+@pytest.mark.usefixtures("others_read_first")
+def test_it_rejects_readers_without_permission(scenario: Scenario) -> None:
+    clients = {role: Client() for role in ROLES}
+    for role, client in clients.items():  # before the first page is kept: a sign-in makes what is kept outdated
+        if role != "anonymous":
+            client.force_login(User.objects.get(username=role))
+    for role, client in clients.items():
+        content = cache(partial(look, client, scenario))  # an address is in several rows
+        for row in TABLE:
+            seen = row.text in content(row.address)
+            assert seen == (role in row.readers), f"{row.text!r} at {row.address} as {role}"
 
 
 def test_a_score_does_not_vanish_while_it_is_measured_again(scenario: Scenario, client: Client) -> None:

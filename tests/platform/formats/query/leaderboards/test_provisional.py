@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from django.db import transaction
 
 from accounts.models import User
 from competitions.models import Competition
@@ -130,9 +132,8 @@ def test_a_round_seeds_by_rank_and_then_by_the_previous_board(
     assert sorted(places, key=places.__getitem__) == [second, first, third, *rest]
 
 
-@pytest.mark.parametrize("lacks", ["worker", "life", "hands"])
 def test_others_wait_for_an_idle_worker(
-    env: BoardFixture, ranked: list[Submission], worker: Worker, the_clock: FakeClock, lacks: str
+    env: BoardFixture, ranked: list[Submission], worker: Worker, the_clock: FakeClock
 ) -> None:
     sweep()
     play_open(env, 9.0)
@@ -140,29 +141,39 @@ def test_others_wait_for_an_idle_worker(
     Evaluation.objects.filter(submission=ranked[2], state="playing").delete()
     Match.objects.filter(state="waiting").delete()
     assert unrefined() == ranked[2]
-    if lacks == "worker":
-        worker.delete()
-    elif lacks == "life":
-        the_clock.forward(minutes=2)
-    else:
-        Piece.objects.filter(number=0, match__attack__title="noise").update(
-            state="claimed", worker=worker, lease_until=the_clock.at + Piece.LEASE
-        )
-    assert unrefined() is None
+    others = Worker.objects.filter(pk=worker.pk)
+    held = {"state": "claimed", "worker": worker, "lease_until": the_clock.at + Piece.LEASE}
+    busy: dict[str, Callable[[], object]] = {
+        "there is none": others.delete,
+        "it is not live": lambda: others.update(last_seen_at=the_clock.at - timedelta(minutes=2)),
+        "it plays": lambda: Piece.objects.filter(number=0, match__attack__title="noise").update(**held),
+    }
+    for why, change in busy.items():
+        with transaction.atomic():
+            change()
+            assert unrefined() is None, why
+            transaction.set_rollback(True)
 
 
-@pytest.mark.parametrize("state", ["rests", "needs a GPU", "could be played"])
 def test_others_do_not_wait_for_pieces_that_no_worker_can_play(
-    ranked: list[Submission], worker: Worker, the_clock: FakeClock, state: str
+    ranked: list[Submission], worker: Worker, the_clock: FakeClock
 ) -> None:
     sweep()
-    if state == "rests":
-        Piece.objects.filter(state="waiting").update(paused_until=the_clock.at + timedelta(seconds=10))
-    elif state == "needs a GPU":
-        Match.objects.filter(state="waiting").update(needs_gpu=True)
-    assert unrefined() == (None if state == "could be played" else ranked[2])
-    Worker.objects.update(worker_class="gpu", last_seen_at=the_clock.forward(seconds=20))
-    assert unrefined() is None
+    assert unrefined() is None, "they could be played"
+    pieces = Piece.objects.filter(state="waiting")
+    rest = the_clock.at + timedelta(seconds=10)
+    unplayable: dict[str, Callable[[], object]] = {
+        "they rest": lambda: pieces.update(paused_until=rest),
+        "they need a GPU": lambda: Match.objects.filter(state="waiting").update(needs_gpu=True),
+    }
+    for why, change in unplayable.items():
+        with transaction.atomic():
+            change()
+            assert unrefined() == ranked[2], why
+            Worker.objects.update(worker_class="gpu", last_seen_at=the_clock.forward(seconds=20))
+            assert unrefined() is None, why
+            the_clock.forward(seconds=-20)
+            transaction.set_rollback(True)
 
 
 def test_what_needs_a_gpu_waits_for_one_and_others_do_not(ranked: list[Submission], worker: Worker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.services import create_team
-from competitions.models import Competition, Organiser, RulesVersion, SampleSet
+from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet
 from competitions.services import enter, import_competition
 from core import clock, worker_notifications
 from formats.query.matches.match_requests import ensure_match
@@ -106,37 +107,59 @@ def transfer(db: None) -> Competition:
 
 
 @pytest.fixture
-def submit(transfer: Competition, tmp_path: Path) -> Callable[..., Submission]:
-    """Push a script to a team's repository of a track, and build it; the submission is ready."""
-    teams: dict[str, Any] = {}
+def submit(transfer: Competition) -> Callable[..., Submission]:
+    """Make a ready submission of a script, which nobody has pushed and nobody can run."""
 
     def make(slug: str, track: str, script: str) -> Submission:
-        if slug not in teams:
-            captain = User.objects.create_user(slug, f"{slug}@example.org")
-            teams[slug] = enter(team=create_team(slug=slug, name=slug, captain=captain), competition=transfer), captain
-        entry, captain = teams[slug]
-        repository = repository_of(entry=entry, track=transfer.tracks.get(name=track))
-        number = Submission.objects.count() + 1
-        work = tmp_path / f"work-{number}"
+        submission = _submitted(transfer, slug, track)
+        submission.player, _ = Player.objects.get_or_create(
+            competition=transfer, track_name=track, digest=f"sha256:{hashlib.sha256(script.encode()).hexdigest()}",
+            defaults={
+                "title": submission.title, "command": ["run.sh"], "repository": submission.repository,
+                "commit": submission.commit, "created_at": submission.received_at,
+            },
+        )  # fmt: skip
+        submission.state = Submission.State.READY
+        submission.save()
+        return submission
+
+    return make
+
+
+@pytest.fixture
+def push(transfer: Competition, tmp_path: Path) -> Callable[..., Submission]:
+    """Push a script to a team's repository of a track, and build it; the submission is ready."""
+
+    def make(slug: str, track: str, script: str) -> Submission:
+        submission = _submitted(transfer, slug, track)
+        repository = repository_of(entry=submission.repository.entry, track=submission.repository.track)
+        work = tmp_path / submission.tag.replace("submission", "work")
         write_repository(work, track, script)
-        tag = f"submission-{number}"
-        now = timezone.now()
-        submission = Submission.objects.create(
-            repository=repository,
-            commit=push_files(work, repository.path, tag),
-            tag=tag,
-            submitted_by=captain,
-            received_at=now,
-            title=f"{slug} {number}",
-            licence="MIT",
-            state_since=now,
-        )
+        submission.commit = push_files(work, repository.path, submission.tag)
         submission.player = build(submission, lambda line: None)
         submission.state = Submission.State.READY
         submission.save()
         return submission
 
     return make
+
+
+def _submitted(competition: Competition, slug: str, track_name: str) -> Submission:
+    """A team has a further submission to a track."""
+    captain = User.objects.filter(username=slug).first()
+    if captain is None:
+        captain = User.objects.create_user(slug, f"{slug}@example.org")
+        enter(team=create_team(slug=slug, name=slug, captain=captain), competition=competition)
+    number, now = Submission.objects.count() + 1, timezone.now()
+    repository, _ = Repository.objects.get_or_create(
+        entry=Entry.objects.get(competition=competition, team__slug=slug),
+        track=competition.tracks.get(name=track_name),
+        defaults={"created_at": now},
+    )  # fmt: skip
+    return Submission.objects.create(
+        repository=repository, commit=f"{number:040x}", tag=f"submission-{number}", submitted_by=captain,
+        received_at=now, title=f"{slug} {number}", licence="MIT", state_since=now,
+    )  # fmt: skip
 
 
 def write_repository(work: Path, track: str, script: str, **metadata: str) -> None:

@@ -38,10 +38,10 @@ class Outage:
 
 
 @pytest.fixture
-def tournament(transfer: Competition, submit: Callable[..., Submission], the_clock: FakeClock) -> Tournament:
+def tournament(transfer: Competition, push: Callable[..., Submission], the_clock: FakeClock) -> Tournament:
     """An attack with one batch that waits."""
     transfer.tracks.update(baselines=[])
-    submit("owls", "attack", COPY)
+    push("owls", "attack", COPY)
     made = services.make_tournament(transfer)
     services.advance(made)
     AttackRun.objects.filter(batch=1).delete()

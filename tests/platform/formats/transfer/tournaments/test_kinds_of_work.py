@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -137,7 +136,8 @@ def test_what_is_held_is_seen_with_its_team_and_its_lease(
     assert (held.since, held.until) == (the_clock.at, the_clock.at + kind.row(only).LEASE)
 
 
-def test_a_renewed_lease_does_not_expire(kind: Kind, only: Claimed, the_clock: FakeClock) -> None:
+def test_a_renewed_lease_does_not_expire_and_has_an_end(kind: Kind, only: Claimed, the_clock: FakeClock) -> None:
+    assert timedelta(0) < only.kind.longest(only.claim) < timedelta(days=2)
     for _ in range(10):
         the_clock.forward(seconds=2 * BEAT_SECONDS)
         assert kind.row(only).renew()
@@ -159,12 +159,6 @@ def test_an_expired_item_is_claimed_again_and_lost_to_its_first_worker(
     assert kind.row(again).held().exists()
     kind.commit(again)
     assert claim(worker) is None
-
-
-def test_a_result_is_written_once(kind: Kind, only: Claimed) -> None:
-    kind.commit(only)
-    with pytest.raises(LostClaimError):
-        kind.commit(only)
 
 
 def test_an_item_that_is_renewed_while_the_sweep_looks_stays_with_its_worker(
@@ -192,14 +186,6 @@ def test_an_item_that_is_renewed_while_the_sweep_looks_stays_with_its_worker(
     assert kind.faults(only) == 0
 
 
-def test_a_stopped_worker_frees_its_item_at_once_and_without_a_fault(
-    kind: Kind, only: Claimed, claim: Claim, worker: Worker
-) -> None:
-    assert only.kind.release(only.claim)
-    again = claimed_by(worker, claim)
-    assert (kind.item(again), kind.faults(again)) == (kind.item(only), 0)
-
-
 def given_up(claimed: Claimed, claim: Claim, workers: tuple[Worker, ...], the_clock: FakeClock) -> None:
     """Let an item fail on several hosts, one after the other, until it is given up."""
     for worker, pause in zip(workers, PAUSES, strict=False):
@@ -212,17 +198,7 @@ def given_up(claimed: Claimed, claim: Claim, workers: tuple[Worker, ...], the_cl
     assert claimed.kind.release(claimed.claim, fault="the disk is broken")
 
 
-def test_after_a_fault_an_item_waits_and_is_given_up_after_faults_on_two_hosts(
-    kind: Kind, only: Claimed, claim: Claim, worker: Worker, other: Worker, the_clock: FakeClock
-) -> None:
-    given_up(only, claim, (other, worker), the_clock)
-    assert kind.faults(only) == MAX_FAULTS
-    the_clock.forward(days=1)
-    assert claim(worker) is None
-    assert not only.kind.waits()
-
-
-def test_what_was_given_up_is_replayed_without_its_faults(
+def test_after_faults_on_two_hosts_an_item_is_given_up_until_it_is_replayed(
     kind: Kind,
     only: Claimed,
     claim: Claim,
@@ -231,19 +207,35 @@ def test_what_was_given_up_is_replayed_without_its_faults(
     the_clock: FakeClock,
     root_user: User,
 ) -> None:
+    entry = kind.entry(only)
+    the_clock.forward(seconds=20)
     given_up(only, claim, (other, worker), the_clock)
+    assert kind.faults(only) == MAX_FAULTS
+    the_clock.forward(days=1)
+    assert claim(worker) is None
+    assert not only.kind.waits()
     kind.replay(kind.item(only), root_user)
     again = claimed_by(worker, claim)
     assert kind.item(again) == kind.item(only)
+    the_clock.forward(seconds=20)
     assert again.kind.release(again.claim, fault="the disk is broken")
     the_clock.forward(seconds=PAUSES[0].total_seconds())
-    kind.commit(claimed_by(worker, claim))
+    again = claimed_by(worker, claim)
+    the_clock.forward(seconds=20)
+    assert again.kind.release(again.claim), "its worker is stopped"
+    assert charged(only) == {}
+    again = claimed_by(worker, claim)
+    the_clock.forward(seconds=20)
+    kind.commit(again)
+    assert charged(only) == {entry.pk if entry else None: 20.0}
 
 
-def test_failures_of_hosts_never_give_an_item_up(
+def test_a_stopped_worker_frees_its_item_at_once_and_failures_of_hosts_never_give_it_up(
     kind: Kind, only: Claimed, claim: Claim, worker: Worker, the_clock: FakeClock
 ) -> None:
-    claimed = only
+    assert only.kind.release(only.claim)
+    claimed = claimed_by(worker, claim)
+    assert (kind.item(claimed), kind.faults(claimed)) == (kind.item(only), 0)
     for number in range(2 * MAX_FAULTS):
         assert claimed.kind.release(claimed.claim, fault="no such object", host_failed=True)
         if number > 0:
@@ -261,9 +253,11 @@ def test_what_waits_and_is_cancelled_is_not_claimed(
     assert claim(worker) is None
 
 
-def test_what_is_held_and_cancelled_is_finished_or_lost(
-    kind: Kind, only: Claimed, claim: Claim, worker: Worker
+def test_what_is_held_and_cancelled_is_finished_or_lost_and_charged_once(
+    kind: Kind, only: Claimed, claim: Claim, worker: Worker, the_clock: FakeClock
 ) -> None:
+    entry = kind.entry(only)
+    the_clock.forward(seconds=20)
     kind.cancel()
     if kind.kept_when_cancelled:
         kind.commit(only)
@@ -272,20 +266,17 @@ def test_what_is_held_and_cancelled_is_finished_or_lost(
             kind.commit(only)
         assert not kind.row(only).renew()
     assert claim(worker) is None
+    assert charged(only) == {entry.pk if entry else None: 20.0}
 
 
-def test_a_clock_of_a_host_that_is_wrong_changes_no_lease(
-    kind: Kind, only: Claimed, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+def test_a_wrong_clock_costs_at_most_one_fault(
+    kind: Kind, only: Claimed, claim: Claim, worker: Worker, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clock, "now", lambda: the_clock.at + timedelta(days=1))
-    assert queue.expire() == 0
-    assert kind.row(only).renew()
-
-
-def test_a_clock_of_the_database_that_is_set_forward_costs_one_fault(
-    kind: Kind, only: Claimed, claim: Claim, worker: Worker, the_clock: FakeClock
-) -> None:
-    """All leases expire at once; each worker finds that it lost its own."""
+    """All leases expire at once by the clock of the database; each worker finds that it lost its own."""
+    with monkeypatch.context() as patch:
+        patch.setattr(clock, "now", lambda: the_clock.at + timedelta(days=1))
+        assert queue.expire() == 0
+        assert kind.row(only).renew()
     the_clock.forward(hours=1)
     assert queue.expire() == 1
     with pytest.raises(LostClaimError):
@@ -306,10 +297,6 @@ def test_a_clock_of_the_database_that_is_set_back_costs_nothing(
     kind.commit(only)
     entry = kind.entry(only)
     assert entry is None or uses({entry.pk}, the_clock.at, only.kind.role)[entry.pk].day >= 0.0
-
-
-def test_a_worker_may_hold_an_item_for_a_bounded_time(only: Claimed) -> None:
-    assert timedelta(0) < only.kind.longest(only.claim) < timedelta(days=2)
 
 
 def test_only_work_that_ends_counts_against_the_share_of_a_team(
@@ -339,7 +326,7 @@ def charged(claimed: Claimed) -> dict[int | None, float]:
     return dict(WorkerTime.objects.order_by().values_list("entry").annotate(Sum("seconds")))
 
 
-def test_a_late_commit_is_not_charged_again(
+def test_a_result_is_written_and_charged_once(
     kind: Kind, only: Claimed, claim: Claim, worker: Worker, the_clock: FakeClock
 ) -> None:
     entry = kind.entry(only)
@@ -353,39 +340,6 @@ def test_a_late_commit_is_not_charged_again(
     for late in (only, again):
         with pytest.raises(LostClaimError):
             kind.commit(late)
-    assert charged(only) == {entry.pk if entry else None: 20.0}
-
-
-def test_faults_and_a_replay_are_not_charged(
-    kind: Kind,
-    only: Claimed,
-    claim: Claim,
-    worker: Worker,
-    other: Worker,
-    the_clock: FakeClock,
-    root_user: User,
-) -> None:
-    entry = kind.entry(only)
-    the_clock.forward(seconds=20)
-    given_up(only, claim, (other, worker), the_clock)
-    kind.replay(kind.item(only), root_user)
-    assert charged(only) == {}
-    again = claimed_by(worker, claim)
-    the_clock.forward(seconds=20)
-    assert again.kind.release(again.claim), "its worker is stopped"
-    assert charged(only) == {}
-    again = claimed_by(worker, claim)
-    the_clock.forward(seconds=20)
-    kind.commit(again)
-    assert charged(only) == {entry.pk if entry else None: 20.0}
-
-
-def test_what_is_held_and_cancelled_is_charged_once(kind: Kind, only: Claimed, the_clock: FakeClock) -> None:
-    entry = kind.entry(only)
-    the_clock.forward(seconds=20)
-    kind.cancel()
-    with suppress(LostClaimError):
-        kind.commit(only)
     assert charged(only) == {entry.pk if entry else None: 20.0}
 
 

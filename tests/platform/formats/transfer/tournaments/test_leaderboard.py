@@ -32,10 +32,10 @@ Submit = Callable[..., Submission]
 
 @pytest.mark.slow(6)
 def test_scores_are_those_of_the_engine_and_a_changed_one_is_found_and_repaired(
-    transfer: Competition, submit: Submit, tmp_path: Path
+    transfer: Competition, push: Submit, tmp_path: Path
 ) -> None:
-    brighter, defence = submit("owls", "attack", ADD), submit("bats", "defence", BRIGHTNESS)
-    targeted = submit("owls", "targeted_attack", COPY)
+    brighter, defence = push("owls", "attack", ADD), push("bats", "defence", BRIGHTNESS)
+    targeted = push("owls", "targeted_attack", COPY)
     transfer.tracks.update(baselines=[])
     tournament = services.make_tournament(transfer)
 

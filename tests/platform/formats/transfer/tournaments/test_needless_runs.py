@@ -138,10 +138,10 @@ def test_a_submission_is_run_no_more_once_the_next_one_has_replaced_it(
 
 
 def test_a_run_that_a_worker_holds_is_stopped_at_the_next_heartbeat(
-    tournament: Tournament, submit: Submit, olga: User
+    tournament: Tournament, push: Submit, olga: User
 ) -> None:
-    submit("bats", "defence", BRIGHTNESS)
-    attack = submit("owls", "attack", "sleep 60")
+    push("bats", "defence", BRIGHTNESS)
+    attack = push("owls", "attack", "sleep 60")
     services.advance(tournament)
     held = claim_run("worker")
     assert held is not None

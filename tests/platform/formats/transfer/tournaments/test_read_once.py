@@ -18,12 +18,12 @@ from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COP
 
 @pytest.mark.parametrize("baselines", [[], ["noop"]])
 def test_a_run_reads_its_rules_once_and_hashes_a_repository_once(
-    transfer: Competition, submit: Callable[..., Submission], reads: Counter[str], baselines: list[str]
+    transfer: Competition, push: Callable[..., Submission], reads: Counter[str], baselines: list[str]
 ) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    push("bats", "defence", BRIGHTNESS)
     transfer.tracks.filter(name="attack").update(baselines=baselines)
     if not baselines:
-        submit("owls", "attack", COPY)
+        push("owls", "attack", COPY)
     services.make_baselines()
     tournament = services.make_tournament(transfer)
     services.advance(tournament)

@@ -24,10 +24,10 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def tournament(transfer: Competition, submit: Submit) -> Tournament:
+def tournament(transfer: Competition, push: Submit) -> Tournament:
     """The tournament of an attack, a defence and the baseline, before anything is played."""
-    submit("ants", "attack", ADD)
-    submit("bats", "defence", BRIGHTNESS)
+    push("ants", "attack", ADD)
+    push("bats", "defence", BRIGHTNESS)
     services.make_baselines()
     return services.make_tournament(transfer)
 

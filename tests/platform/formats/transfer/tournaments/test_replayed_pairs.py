@@ -29,11 +29,11 @@ DICE = ADD.replace("import sys", "import random, sys").replace("level + int(epsi
 
 @pytest.fixture
 def directory(
-    transfer: Competition, olga: User, submit: Callable[..., Submission], the_clock: FakeClock, tmp_path: Path
+    transfer: Competition, olga: User, push: Callable[..., Submission], the_clock: FakeClock, tmp_path: Path
 ) -> Path:
     """What `gauntlet fetch` makes of a round of two attacks, a defence and a baseline."""
     the_clock.at = timezone.now()
-    sent = [submit("owls", "attack", ADD), submit("cats", "attack", DICE), submit("bats", "defence", BRIGHTNESS)]
+    sent = [push("owls", "attack", ADD), push("cats", "attack", DICE), push("bats", "defence", BRIGHTNESS)]
     services.make_baselines()
     the_clock.at = timezone.now()
     round_ = plan(transfer, olga)

@@ -30,13 +30,13 @@ Submit = Callable[..., Submission]
 
 @pytest.mark.slow(8)
 def test_code_is_released_of_entries_whose_licence_is_open_source_or_confirmed(
-    transfer: Competition, olga: User, submit: Submit, the_clock: FakeClock, tmp_path: Path
+    transfer: Competition, olga: User, push: Submit, the_clock: FakeClock, tmp_path: Path
 ) -> None:
     """A licence that is not known to be open source is, once an organiser confirms it; places do not depend on it."""
     Competition.objects.update(licence_policy=Competition.LicencePolicy.OPEN_SOURCE)
     the_clock.at = timezone.now()
-    attack, defence = submit("owls", "attack", COPY), submit("bats", "defence", BRIGHTNESS)
-    other = submit("cats", "attack", f"{COPY} # cats")
+    attack, defence = push("owls", "attack", COPY), push("bats", "defence", BRIGHTNESS)
+    other = push("cats", "attack", f"{COPY} # cats")
     Submission.objects.filter(pk=defence.pk).update(licence="LicenseRef-ours")
     Submission.objects.filter(pk=other.pk).update(licence="")
     services.make_baselines()

@@ -64,6 +64,16 @@ OTHER_PAGES = (
 @pytest.fixture
 def planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeClock) -> Round:
     """A planned round of two attacks, a defence and the baseline, whose window begins now."""
+    return _planned(transfer, olga, submit, the_clock)
+
+
+@pytest.fixture
+def playable(transfer: Competition, olga: User, push: Submit, the_clock: FakeClock) -> Round:
+    """The same round, whose submissions can be run."""
+    return _planned(transfer, olga, push, the_clock)
+
+
+def _planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeClock) -> Round:
     the_clock.at = timezone.now()
     submit("owls", "attack", ADD)
     submit("bats", "defence", BRIGHTNESS)
@@ -75,7 +85,7 @@ def planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeCl
 
 @pytest.mark.slow(8)
 def test_a_round_is_played_published_and_released_and_its_bundle_verifies(
-    planned: Round,
+    playable: Round,
     olga: User,
     the_clock: FakeClock,
     client: Client,
@@ -83,58 +93,58 @@ def test_a_round_is_played_published_and_released_and_its_bundle_verifies(
     capsys: pytest.CaptureFixture[str],
     reads: Counter[str],
 ) -> None:
-    assert (planned.schedule, planned.guard) == ("all", False)
-    begin(planned, olga, the_clock)
+    assert (playable.schedule, playable.guard) == ("all", False)
+    begin(playable, olga, the_clock)
     client.force_login(olga)
-    dashboard = reverse("admin:rounds_round_change", args=[planned.pk])
+    dashboard = reverse("admin:rounds_round_change", args=[playable.pk])
     address = reverse("pages:round", args=["transfer", 1])
     assert "Runs needed" in client.get(dashboard).content.decode()
     assert "0 of 12 runs played" in client.get(address).content.decode()
-    assert (play(planned), planned.state, planned.problem) == (12, "scored", "")
+    assert (play(playable), playable.state, playable.problem) == (12, "scored", "")
     assert "over 3 opponents" in client.get(dashboard).content.decode()
 
     # everybody met everybody, the baseline too, which has no place
-    places = {(row.track.name, row.submission.title): row for row in planned.entries.select_related("track")}
+    places = {(row.track.name, row.submission.title): row for row in playable.entries.select_related("track")}
     assert {key: row.place for key, row in places.items()} == {
         ("attack", "owls 1"): 1, ("targeted_attack", "bats 3"): 1, ("defence", "bats 2"): 1,
     }  # fmt: skip
     assert places["defence", "bats 2"].opponents == 3
-    entrants = Entrant.objects.filter(tournament=planned.tournament)
+    entrants = Entrant.objects.filter(tournament=playable.tournament)
     assert {(entrant.submission_id, entrant.score) for entrant in entrants if entrant.submission_id} == {
         (row.submission_id, row.value) for row in places.values()
     }
 
     figures_are_hidden(client)
 
-    asked = client.get(reverse("admin:rounds_round_publish", args=[planned.pk]))
+    asked = client.get(reverse("admin:rounds_round_publish", args=[playable.pk]))
     assert "There are no pools, and the leaderboards continue." in asked.content.decode()
-    views = format_of(planned).preview(planned)
+    views = format_of(playable).preview(playable)
     assert [len(view.rows) for view in views] == [1, 1, 1]
     reads.clear()
-    publish(round_=planned, by=olga, previewed=preview_digest(planned, views))
+    publish(round_=playable, by=olga, previewed=preview_digest(playable, views))
     assert reads["rules"] == 1
     assert not Pool.objects.exists()
     assert list(differing_places(Competition.objects.all())) == []
     client.logout()
-    pages_before_the_release(client, planned)
+    pages_before_the_release(client, playable)
 
     # a round of this format has no seeding that could show the order of frozen leaderboards
-    frozen = FrozenLeaderboards.objects.create(competition=planned.competition, since=clock.now())
+    frozen = FrozenLeaderboards.objects.create(competition=playable.competition, since=clock.now())
     for part in (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED):
-        release(round_=planned, part=part, by=olga, reason="It is over.")
+        release(round_=playable, part=part, by=olga, reason="It is over.")
     frozen.delete()
-    bundle = saved(planned, "bundle", tmp_path)
-    runs = AttackRun.objects.filter(tournament=planned.tournament)
-    archives = [saved(planned, f"perturbed-{run.pk}", tmp_path) for run in runs]
-    assert saved(planned, "perturbed", tmp_path).read_bytes().count(b"\n") == 1 + len(archives) == 7
-    images = saved(planned, "images", tmp_path)
-    assert command(bundle, planned, archives, images) == DONE
+    bundle = saved(playable, "bundle", tmp_path)
+    runs = AttackRun.objects.filter(tournament=playable.tournament)
+    archives = [saved(playable, f"perturbed-{run.pk}", tmp_path) for run in runs]
+    assert saved(playable, "perturbed", tmp_path).read_bytes().count(b"\n") == 1 + len(archives) == 7
+    images = saved(playable, "images", tmp_path)
+    assert command(bundle, playable, archives, images) == DONE
     assert "every attack against every defence" in capsys.readouterr().out
     with zipfile.ZipFile(archives[0]) as archive:
         assert len(archive.namelist()) in (2, 4)
 
-    pages_after_the_release(client, planned)
-    verification_finds_what_was_changed(planned)
+    pages_after_the_release(client, playable)
+    verification_finds_what_was_changed(playable)
 
 
 FIGURES = ("scores-attack", "scores-targeted_attack", "scores-defence")

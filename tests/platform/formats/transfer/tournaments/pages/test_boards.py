@@ -143,9 +143,7 @@ def test_a_pair_has_counts_reasons_and_notes(client: Client, played: Tournament,
         assert text in page
     assert "a secret of the team" not in page
     assert "Share with the target class" in text_of(client, pair_address(sent, "targeted"))
-
-
-def test_a_pair_that_does_not_count_is_missing(client: Client, played: Tournament, sent: dict[str, Submission]) -> None:
+    # one that does not count
     attack, defence = sent["attack"].player_id, sent["defence"].player_id
     for path in (f"{defence}/{attack}", f"{attack}/{attack}", f"{attack}/99999", f"{10**30}/{defence}"):
         assert client.get(f"/competitions/transfer/pairs/{path}").status_code == 404
@@ -213,25 +211,20 @@ def test_a_team_has_a_standing_for_each_track(client: Client, played: Tournament
     assert "gauntlet new targeted_attack ." in text_of(client, "/teams/owls")
 
 
-@pytest.mark.parametrize(("configured", "shown"), [(None, False), ("made", True), ("missing", False)])
 def test_submissions_of_2017_are_named_where_they_run(
-    client: Client,
-    played: Tournament,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    configured: str | None,
-    shown: bool,
+    client: Client, sent: dict[str, Submission], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    if configured is not None:
-        monkeypatch.setenv(VARIABLE, str(tmp_path / configured))
     (tmp_path / "made/lib/python3.11/site-packages").mkdir(parents=True)
     (tmp_path / "made/bin").mkdir()
     (tmp_path / "made/bin/python").touch()
     client.force_login(User.objects.get(username="captain-owls"))
-    page = text_of(client, "/teams/owls?track=targeted_attack")
-    assert ("Submissions of 2017 work unchanged." in page) == shown
-    assert "The classes to reach, counted from 1, are in" in page
+    for configured, shown in (("", False), ("made", True), ("missing", False)):
+        monkeypatch.delenv(VARIABLE, raising=False)
+        if configured:
+            monkeypatch.setenv(VARIABLE, str(tmp_path / configured))
+        page = text_of(client, "/teams/owls?track=targeted_attack")
+        assert ("Submissions of 2017 work unchanged." in page) == shown, configured
+        assert "The classes to reach, counted from 1, are in" in page
 
 
 def test_classes_are_counted_from_1_where_participants_look(client: Client, transfer: Competition) -> None:
@@ -304,16 +297,16 @@ def test_the_best_team_is_shown_with_its_rank(client: Client, played: Tournament
         assert "Larger share is better. Baselines are left out." in text_of(client, address)
 
 
-@pytest.mark.parametrize("rule", ["coverage", "complete"])
-def test_the_board_states_the_rule_in_force(client: Client, transfer: Competition, rule: str) -> None:
+def test_the_board_states_the_rule_in_force(client: Client, transfer: Competition) -> None:
     version = transfer.rules_versions.get()
-    RulesVersion.objects.filter(pk=version.pk).update(values=version.values | {"opponents": rule})
-    page = text_of(client, f"{BOARD}/attack")
-    assert ("weighted by its coverage" in page) == (rule == "coverage")
-    assert ("the opponents that processed every image" in page) == (rule == "complete")
+    for rule in ("coverage", "complete"):
+        RulesVersion.objects.filter(pk=version.pk).update(values=version.values | {"opponents": rule})
+        page = text_of(client, f"{BOARD}/attack")
+        assert ("weighted by its coverage" in page) == (rule == "coverage")
+        assert ("the opponents that processed every image" in page) == (rule == "complete")
 
 
-def test_the_home_page_explains_the_format_of_its_competitions(client: Client, played: Tournament) -> None:
+def test_the_home_page_explains_the_format_of_its_competitions(client: Client, transfer: Competition) -> None:
     page = text_of(client, "/")
     assert "plays it against every opponent" in page
     assert "best opponents" not in page
