@@ -81,6 +81,7 @@ class DockerRun(PlayerRun):
             return None
 
     def space_use(self) -> SpaceUse:
+        self._memory.look()
         try:
             if (group := self._control_group_file()) is not None:
                 return space_of_control_group(group, control_group_processes(group), private=_SCRATCH)
@@ -134,11 +135,19 @@ class DockerRun(PlayerRun):
             return Ending(None, False, "", host_failure="another process removed its container")
         exit_code = int(state["ExitCode"]) if by_itself else None
         kept = log[max(0, len(log) - self._log_bytes) :].decode("utf-8", errors="replace")
-        out_of_memory = bool(state["OOMKilled"]) and (exit_code is None or exit_code != 0)
+        out_of_memory = exit_code != 0 and (bool(state["OOMKilled"]) or self._reached_its_limit(exit_code))
         shortage = self._memory.shortage() if out_of_memory or exit_code == _KILLED else ""
         failure = self._host_failure(exit_code, out_of_memory)
         confirmed = not self._lost and exit_code not in _NOT_EXECUTED
         return Ending(exit_code, out_of_memory, kept, failure, shortage, confirmed)
+
+    def _reached_its_limit(self, exit_code: int | None) -> bool:
+        """Return whether the kernel killed it for memory, though the engine heard of its end alone.
+
+        A player that ends itself with SIGKILL is taken for one if the kernel killed another one since the last look.
+        """
+        killed = exit_code == _KILLED and not self._lost
+        return killed and self._memory.kernel_has_killed() and not self._was_killed()
 
     def _control_group_file(self) -> Path | None:
         """Return the file of its control group, if that is in sight; an engine that does not answer is asked again."""

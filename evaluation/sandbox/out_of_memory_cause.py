@@ -14,7 +14,16 @@ class HostMemory:
         """Take the player's limit in bytes, and the directory `proc` of the kernel's counters (proc(5))."""
         self._limit = limit
         self._proc = proc
-        self._kills = self._read("vmstat", "oom_kill")
+        self._kills = self._seen = self._read("vmstat", "oom_kill")
+
+    def look(self) -> None:
+        """Note how many processes of this host the kernel has killed for memory so far."""
+        self._seen = self._read("vmstat", "oom_kill")
+
+    def kernel_has_killed(self) -> bool:
+        """Return whether the kernel has killed a process of this host for memory since the last look, or the start."""
+        kills = self._read("vmstat", "oom_kill")
+        return kills is not None and kills != self._seen
 
     def shortage(self) -> str:
         """Return why the host's memory caused the end of a player killed just now; empty if it did not.

@@ -33,8 +33,19 @@ def test_a_kill_is_a_shortage_of_the_host_only_if_little_memory_was_left(
     assert ("1000 MiB are free, and a player may use 4096 MiB" in memory.shortage()) is expected
 
 
-def test_a_system_without_these_counters_reports_no_shortage(tmp_path: Path) -> None:
+def test_a_kill_is_of_the_time_since_the_last_look(tmp_path: Path) -> None:
+    write_counters(tmp_path, kills=2, free_mib=5000)
+    memory = HostMemory(LIMIT, tmp_path)
+    assert not memory.kernel_has_killed()
+    write_counters(tmp_path, kills=3, free_mib=5000)
+    assert memory.kernel_has_killed()
+    memory.look()
+    assert not memory.kernel_has_killed()
+
+
+def test_a_system_without_these_counters_reports_no_shortage_and_no_kill(tmp_path: Path) -> None:
     assert HostMemory(LIMIT, tmp_path).shortage() == ""
+    assert not HostMemory(LIMIT, tmp_path).kernel_has_killed()
 
 
 def test_this_host_has_them() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from subprocess import Popen
 
 import pytest
+from docker.models.containers import Container
 
 from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.domain.players import QueryPlayer, TrackName
@@ -136,12 +137,23 @@ def test_a_start_that_fails_half_way_leaves_nothing(
     assert containers(docker_sandbox, digest) == []
 
 
+@pytest.mark.parametrize("seen", [True, False], ids=["seen by the engine", "not seen by the engine"])
 def test_a_memory_bomb_is_reported_as_one(
     docker_sandbox: DockerSandbox,
     scripted: Callable[[str], QueryPlayer],
     socket_directory: Path,
     wait_for_end: WaitForEnd,
+    monkeypatch: pytest.MonkeyPatch,
+    seen: bool,
 ) -> None:
+    """The engine may hear of the end before it hears of the kill, and then does not know why it ended."""
+    reload = Container.reload
+
+    def without_the_kill(container: Container) -> None:
+        reload(container)
+        container.attrs["State"]["OOMKilled"] &= seen
+
+    monkeypatch.setattr(Container, "reload", without_the_kill)
     player = scripted("held = [bytearray(b'x' * (1 << 20)) for _ in range(4096)]")
     run = docker_sandbox.start(player, socket_directory=socket_directory, resources=Resources(memory_bytes=64 << 20))
     ending = wait_for_end(run)
