@@ -47,7 +47,9 @@ def commits(item: pytest.Item) -> bool:
 def spread(items: Sequence[T], processes: int, seconds: Callable[[T], float], file: Callable[[T], Hashable]) -> list[T]:
     """Return the tests in an order in which the slow ones begin first, each process with some of them.
 
-    xdist's `worksteal` hands the list out in as many equal parts as there are processes. pytest-django puts all tests
+    xdist's `worksteal` hands the list out in as many equal parts as there are processes. The last of three or more ends
+    with the slowest of its slow tests: whole sites start and wait, and the first minutes would leave processors idle.
+    pytest-django puts all tests
     that commit behind the others: they wait for servers, and in the end all processes would wait at the same time. So
     the files are shuffled once more, equally in each process.
     """
@@ -55,6 +57,8 @@ def spread(items: Sequence[T], processes: int, seconds: Callable[[T], float], fi
     parts: list[list[T]] = [[] for _ in sizes]
     for item in sorted(filter(seconds, items), key=seconds, reverse=True):
         min((part for part, size in zip(parts, sizes, strict=True) if len(part) < size), key=len).append(item)
+    if processes > 2:
+        parts[-1].reverse()
     files = [list(each) for _, each in groupby((item for item in items if not seconds(item)), file)]
     random.Random(len(items)).shuffle(files)
     others = chain.from_iterable(files)
