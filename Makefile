@@ -3,8 +3,6 @@
 BIN := .venv/bin
 BASE_IMAGE := $(if $(GAUNTLET_BASE_IMAGE),$(GAUNTLET_BASE_IMAGE),gauntlet-base:latest)
 ARGS ?=
-# tests in containers wait; nproc would count the threads of OMP_NUM_THREADS
-PROCESSES = $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 # tests/order.py adds the marks. Every test is in one of the passes, and what the database can change in both; the short
 # pass leaves most of that to the production pass
 SQLITE_PASS := not journey or docker
@@ -35,13 +33,13 @@ demo: setup ## start the whole site on this laptop, with virtual teams (ARGS=--e
 
 # the processes share the cores; threads of numpy and torch would fight for them
 test test-fast test-production faults: export OMP_NUM_THREADS := 1
-test: .venv/.set-up-dev ## run the tests on SQLite, two processes for each core; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
+test: .venv/.set-up-dev ## run the tests on SQLite, three processes for two cores; ARGS are pytest's (ARGS="-k budget", ARGS=-n0: one process)
 	@if docker image inspect '$(BASE_IMAGE)' >/dev/null 2>&1; then \
-	  $(BIN)/python -m pytest -n $(PROCESSES) -m "$(PASS)" $(ARGS); \
+	  $(BIN)/python -m pytest -n auto -m "$(PASS)" $(ARGS); \
 	elif [ "$(CI)" = true ]; then \
 	  echo "make test: no Docker engine answers, or it has no image $(BASE_IMAGE); in CI that is an error" >&2; exit 1; \
 	else \
-	  status=0; $(BIN)/python -m pytest -n $(PROCESSES) -m "($(PASS)) and not docker" $(ARGS) || status=$$?; \
+	  status=0; $(BIN)/python -m pytest -n auto -m "($(PASS)) and not docker" $(ARGS) || status=$$?; \
 	  echo "Left out: the tests of the Docker sandbox. Start a Docker engine, then: make base-image test"; exit $$status; \
 	fi
 

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, settings
 
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from tests.emptying import empty_databases
-from tests.order import add_marks, seconds_of, spread
+from tests.order import add_marks, seconds_of, spread, together
 from tests.slots import Slot
 
 # a busy host is no failure
@@ -32,7 +32,7 @@ settings.load_profile("any speed")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Three processes for two cores: many tests wait, for players, time-outs and servers, and each process collects."""
+    """Three processes for two cores: many tests wait, for players, time limits and servers, and each process collects."""
     return max(2, 3 * (os.cpu_count() or 1) // 2)
 
 
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     add_marks(items)
     yield  # shuffled, and chosen by marks
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
-    items[:] = spread(items, processes, seconds_of, lambda item: item.path)
+    items[:] = spread(items, processes, seconds_of, together)
 
 
 @pytest.fixture(scope="session")

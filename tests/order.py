@@ -44,14 +44,23 @@ def commits(item: pytest.Item) -> bool:
     return "transactional_db" in getattr(item, "fixturenames", ()) or bool(mark and mark.kwargs.get("transaction"))
 
 
-def spread(items: Sequence[T], processes: int, seconds: Callable[[T], float], file: Callable[[T], Hashable]) -> list[T]:
+def together(item: pytest.Item) -> Hashable:
+    """Return what tests have in common that run one after another: the file, if they share fixtures of it."""
+    found = getattr(item, "_fixtureinfo", None)
+    used = found.name2fixturedefs.values() if found is not None else ()
+    shared = any(each.scope in {"class", "module", "package"} for definitions in used for each in definitions)
+    return item.path if shared else item.nodeid
+
+
+def spread(
+    items: Sequence[T], processes: int, seconds: Callable[[T], float], group: Callable[[T], Hashable]
+) -> list[T]:
     """Return the tests in an order in which the slow ones begin first, each process with some of them.
 
     xdist's `worksteal` hands the list out in as many equal parts as there are processes. The last of three or more ends
     with the slowest of its slow tests: whole sites start and wait, and the first minutes would leave processors idle.
-    pytest-django puts all tests
-    that commit behind the others: they wait for servers, and in the end all processes would wait at the same time. So
-    the files are shuffled once more, equally in each process.
+    Those of a `group` stay together. All others are shuffled once more, equally in each process: many of one file, and
+    all that commit, wait for servers and time limits, and all processes would do so at the same time.
     """
     sizes = [(len(items) + number) // processes for number in range(processes)]
     parts: list[list[T]] = [[] for _ in sizes]
@@ -59,9 +68,9 @@ def spread(items: Sequence[T], processes: int, seconds: Callable[[T], float], fi
         min((part for part, size in zip(parts, sizes, strict=True) if len(part) < size), key=len).append(item)
     if processes > 2:
         parts[-1].reverse()
-    files = [list(each) for _, each in groupby((item for item in items if not seconds(item)), file)]
-    random.Random(len(items)).shuffle(files)
-    others = chain.from_iterable(files)
+    groups = [list(each) for _, each in groupby((item for item in items if not seconds(item)), group)]
+    random.Random(len(items)).shuffle(groups)
+    others = chain.from_iterable(groups)
     for part, size in zip(parts, sizes, strict=True):
         part += islice(others, size - len(part))
     return [item for part in parts for item in part]
