@@ -32,7 +32,7 @@ settings.load_profile("any speed")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Three processes for two cores: many tests wait, for players, time limits and servers, and each process collects."""
+    """Three processes for two cores: many tests wait for players, time limits and servers; each process collects."""
     return max(2, 3 * (os.cpu_count() or 1) // 2)
 
 
