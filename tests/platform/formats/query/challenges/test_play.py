@@ -119,11 +119,11 @@ def test_an_attack_meets_a_released_model(
 
 
 def test_what_a_player_does_wrong_is_part_of_the_result(model: Submission, alice: User, worker: Worker) -> None:
-    """The attack has a thousandth of a second for its sample."""
+    """The attack has a thousandth of a second for its sample, and so many queries that it computes for longer."""
     made = challenge(submission=model, opponent="gaussian-noise", by=alice)
     Challenge.objects.update(samples=1)
     rules = made.rules
-    rules.values |= {"attack_seconds_per_sample": 0.001}
+    rules.values |= {"attack_seconds_per_sample": 0.001, "query_budget": 5000}
     rules.save()
     let_play(worker)
     made.refresh_from_db()
