@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import allauth.account.internal  # noqa: F401 - or it and `stages` import each other in a circle
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
 from allauth.account.stages import EmailVerificationStage

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.admin import autodiscover
+from django.contrib.admin import autodiscover, site
 from django.contrib.admin.apps import SimpleAdminConfig
-from django.core.checks import CheckMessage
+from django.contrib.admin.checks import check_dependencies
+from django.core.checks import CheckMessage, Tags, register
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
@@ -26,14 +27,20 @@ class LazyAdminSite(UnfoldAdminSite):  # type: ignore[misc]
         urls: list[Any] = super().get_urls()
         return urls
 
-    def check(self, app_configs: Any) -> list[CheckMessage]:
-        """Check the pages of all apps."""
-        autodiscover()
-        found: list[CheckMessage] = super().check(app_configs)
-        return found
+
+def check_pages(app_configs: Any, **options: Any) -> list[CheckMessage]:
+    """Check the pages of all apps. Django's own check sees only sites that somebody has used before."""
+    autodiscover()
+    found: list[CheckMessage] = site.check(app_configs)
+    return found
 
 
 class LazyAdminConfig(SimpleAdminConfig):
     """The app of the admin, whose pages are imported with the addresses of the site: not by workers."""
 
     default_site = "core.administration.admin_site.LazyAdminSite"
+
+    def ready(self) -> None:
+        """Register the checks of the admin."""
+        register(check_dependencies, Tags.admin)
+        register(check_pages, Tags.admin)

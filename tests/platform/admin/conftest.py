@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib import admin
 from django.test import Client
 
 from accounts.models import AccessToken, AccountRequest, DeviceLogin, Invitation, SignUpLink, User
@@ -46,6 +47,12 @@ from rounds.models import Objection, Release, Round, RoundEntry, SigningKey
 from submissions.models import Build, LogChunk, Player, QuotaSlot, Submission
 from webhooks.models import Delivery, Webhook
 from workers.models import Host, HostComparison, HostCredential, Worker, WorkerTime
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _pages() -> None:
+    """Register the pages of all apps, as the addresses of the site do: some tests go through them before a request."""
+    admin.autodiscover()
 
 
 @pytest.fixture
