@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from accounts.models import User
 from accounts.selectors import is_captain, is_member
 from api.described_error import DescribedError
-from competitions.models import Competition, Entry
+from competitions.models import Competition, Entry, Track
 from competitions.permissions import require, sees_everything_of, visible_competitions
 from core.errors import Refusal
 from core.roles import Right
@@ -60,11 +60,17 @@ def entry_of(request: Request, team: str) -> Entry:
     return one_of(entries, "team", team__slug=team, competition__in=visible_competitions(request.user))
 
 
-def own_repository(request: Request, team: str, track_name: str) -> Repository:
-    """Return a repository of the user's team; create it if it is missing. Raise 401, 403 or 404 otherwise."""
+def own_track(request: Request, team: str, track_name: str) -> tuple[Entry, Track]:
+    """Return the entry of the user's team and a track of its competition. Raise 401, 403 or 404 otherwise."""
     entry = entry_of(request, team)
     track = one_of(entry.competition.tracks.all(), "track", name=track_name)
     check_member(request, entry)
+    return entry, track
+
+
+def own_repository(request: Request, team: str, track_name: str) -> Repository:
+    """Return a repository of the user's team; create it if it is missing. Raise 401, 403 or 404 otherwise."""
+    entry, track = own_track(request, team, track_name)
     return repository_of(entry=entry, track=track)
 
 

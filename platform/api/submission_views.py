@@ -11,7 +11,7 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.access import check_inside, check_member, own_repository, submission_of
+from api.access import check_inside, check_member, own_repository, own_track, submission_of
 from api.base_views import ApiView, ListView, WholeListView
 from api.formats import api_formats
 from api.pagination import NewestFirst, WholeListSerializer, whole_list
@@ -30,7 +30,7 @@ from api.serializers import (
 from competitions.permissions import sees_everything_of, visible_competitions
 from submissions import services
 from submissions.models import Build, Submission
-from submissions.quota import allowance_of
+from submissions.quota import allowance_for
 from submissions.selectors import log_lines
 
 _FILTERS = {
@@ -174,7 +174,7 @@ class ShowQuota(ApiView):
     @extend_schema(responses=AllowanceSerializer)
     def get(self, request: Request, team: str, track_name: str) -> Response:
         """Return the quota."""
-        return Response(AllowanceSerializer(allowance_of(own_repository(request, team, track_name))).data)
+        return Response(AllowanceSerializer(allowance_for(*own_track(request, team, track_name))).data)
 
 
 class OwnSubmissions(ListView[Submission]):
@@ -185,8 +185,10 @@ class OwnSubmissions(ListView[Submission]):
 
     def get_queryset(self) -> QuerySet[Submission]:
         """Return those of the repository that the address names."""
-        repository = own_repository(self.request, self.kwargs["team"], self.kwargs["track_name"])
-        found = Submission.objects.filter(repository=repository).select_related("submitted_by")
+        entry, track = own_track(self.request, self.kwargs["team"], self.kwargs["track_name"])
+        found = Submission.objects.filter(repository__entry=entry, repository__track=track).select_related(
+            "submitted_by"
+        )
         return found.select_related("repository__entry__competition", "repository__entry__team", "repository__track")
 
     @extend_schema(

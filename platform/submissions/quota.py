@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
+
+from competitions.models import Entry, Track
 from core import clock
 from repositories.models import Repository
 from submissions.models import QuotaSlot
@@ -40,13 +43,22 @@ class Allowance:
 
 def allowance_of(repository: Repository) -> Allowance:
     """Return what the team may still submit to the repository's track now."""
+    return _allowance_by(QuotaSlot.objects.filter(repository=repository), repository.track)
+
+
+def allowance_for(entry: Entry, track: Track) -> Allowance:
+    """Return what a team may still submit to a track now, whether or not it has a repository for it."""
+    return _allowance_by(QuotaSlot.objects.filter(repository__entry=entry, repository__track=track), track)
+
+
+def _allowance_by(slots: QuerySet[QuotaSlot], track: Track) -> Allowance:
     now = clock.database_now()
     taken = (
-        QuotaSlot.objects.filter(repository=repository, reserved_at__gt=now - WINDOW)
+        slots.filter(reserved_at__gt=now - WINDOW)
         .exclude(state=QuotaSlot.State.REFUNDED)
         .values_list("reserved_at", flat=True)
     )
-    return allowance(taken, repository.track.quota, now)
+    return allowance(taken, track.quota, now)
 
 
 def allowance(slots: Iterable[datetime], quota: int, at: datetime) -> Allowance:

@@ -10,7 +10,6 @@ from django.db.models import Max, TextChoices
 from django.http import HttpRequest
 
 from competitions.models import Entry, Track
-from core import clock
 from evaluation.domain.submission_tags import next_tag
 from pages.formats import StandingContent, SubmissionInList, TeamContent, page_formats
 from pages.round.visible_entries import with_entries
@@ -18,7 +17,7 @@ from repositories.git_reader import CommitInfo
 from repositories.models import Repository
 from repositories.recent_commits import recent_of
 from submissions.models import QuotaSlot, Submission
-from submissions.quota import Allowance, allowance, allowance_of
+from submissions.quota import Allowance, allowance_for, allowance_of
 from submissions.selectors import left_out, next_tag_of
 
 SUBMISSIONS_PER_PAGE = 50
@@ -144,7 +143,7 @@ def submit_panel(entry: Entry, track: Track) -> SubmitPanel:
     """Return how the team submits to a track."""
     repository = Repository.objects.filter(entry=entry, track=track).select_related("track").first()
     if repository is None:  # nothing was pushed
-        return SubmitPanel(track, (), allowance((), track.quota, clock.now()), next_tag(()))
+        return SubmitPanel(track, (), allowance_for(entry, track), next_tag(()))
     recent = recent_of(repository, RECENT_COMMITS)
     known = recent.in_time or recent.refs
     tag = next_tag_of(repository, recent.refs) if known else ""

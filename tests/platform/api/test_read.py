@@ -10,9 +10,10 @@ from django.http import Http404
 
 from accounts.models import AccessToken, User
 from api import errors
-from competitions.models import Competition, FreezeWindow, SampleSet
+from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from evaluation import __version__
 from formats.query.leaderboards.models import Evaluation
+from repositories.models import Repository
 from submissions.models import Submission
 
 PROBLEM = {"type", "title", "status", "code", "detail", "fix", "accepted_from"}
@@ -153,6 +154,13 @@ def test_a_session_can_read(client: Any, scored: Submission, alice: User, the_cl
     client.force_login(alice)
     quota = client.get("/api/v1/repositories/owls/model/quota").json()
     assert quota == {"quota": 5, "used": 0, "left": 5, "frees_at": [], "next_at": None}
+
+
+def test_reading_makes_no_repository(client: Any, entry: Entry, tracks: dict[str, Track], alice: User) -> None:
+    client.force_login(alice)
+    for part in ("quota", "submissions"):
+        assert client.get(f"/api/v1/repositories/owls/model/{part}").status_code == 200
+    assert not Repository.objects.filter(entry=entry).exists()
 
 
 BAD_TOKENS = {
