@@ -18,9 +18,10 @@ _LINE_SECONDS = 60.0
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("train", help="train a model like the bundled ones")
     text = (
-        "plain, noise, logit-pairing, pgd, trades, trades-ensemble, randomised-smoothing, ddn, head, adapted-head or "
-        "numpy; adp, rse, ensemble-at or deep-defense (with --arch cifar-resnet); convex (with --arch cifar-convex); "
-        "guided-denoiser or attack-network (transfer format)"
+        "plain, noise, logit-pairing, pgd, trades, trades-ensemble, mutual-ensemble, randomised-smoothing, ddn, head, "
+        "adapted-head or numpy; adp, rse, ensemble-at or deep-defense (with --arch cifar-resnet); "
+        "convex (with --arch cifar-convex); "
+        "guided-denoiser, feature-guided-denoiser, class-guided-denoiser or attack-network (transfer format)"
     )
     command.add_argument("recipe", help=text)
     command.add_argument(

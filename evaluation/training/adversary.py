@@ -101,6 +101,28 @@ def linf_steps(
     return moved.detach()
 
 
+def transferred_until_wrong(
+    source: nn.Module, attacked: nn.Module, images: Tensor, labels: Tensor, *, size: float, steps: int
+) -> Tensor:
+    """Return images (n, c, h, w) in 0..1 moved along the gradients of `source` until `attacked` labels them wrong.
+
+    At most `steps` steps of L2 length `size`; an image stops at the first one at which `attacked` errs (Brendel et al.
+    2020, section 7.2), so that its change is no larger than needed. Both networks run in evaluation mode.
+    """
+    moved = images
+    with _as_attacked(source), _as_attacked(attacked):
+        for _ in range(steps):
+            with torch.no_grad():
+                right = (attacked(moved).argmax(1) == labels).view(-1, 1, 1, 1)
+            if not right.any():
+                break
+            gradient = _gradient(
+                source, moved, lambda logits: functional.cross_entropy(logits, labels, reduction="sum")
+            )
+            moved = torch.where(right, (moved + size * gradient / _norms(gradient)).clamp(0, 1), moved)
+    return moved
+
+
 @contextmanager
 def _as_attacked(network: nn.Module) -> Iterator[None]:
     """Put the network into evaluation mode, without gradients of its weights; restore both afterwards."""

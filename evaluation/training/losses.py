@@ -12,7 +12,7 @@ from torch.nn import functional
 from evaluation.baselines.shared.smoothed_classifier import DEVIATION
 from evaluation.baselines.shared.weighted_ensemble import WeightedEnsemble
 from evaluation.formats.curves.defences.cifar_networks import Ensemble
-from evaluation.training.adversary import Objective, ddn, l2_pgd, linf_pgd
+from evaluation.training.adversary import Objective, ddn, l2_pgd, linf_pgd, transferred_until_wrong
 from evaluation.training.convex_bounds import worst_margins
 from evaluation.training.target_classifiers import Target, cifar_network_of
 
@@ -121,10 +121,7 @@ class TradesLoss:
     smoothing: float = 0.0
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
-        was_training = network.training
-        with torch.no_grad():
-            answers = network.eval()(images).float().softmax(1)
-        network.train(was_training)
+        answers = _answers(network, images)
         adversarial = self.ball.attack(network, images, lambda logits: _divergence(logits, answers), done, size)
         clean, perturbed = network(torch.cat([images, adversarial])).float().chunk(2)
         natural = functional.cross_entropy(clean, labels, label_smoothing=self.smoothing)
@@ -140,6 +137,36 @@ class MembersLoss:
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
         members = cast(WeightedEnsemble, network).members
         return torch.stack([self.each(member, images, labels, done, size) for member in members]).sum()
+
+
+@dataclass(frozen=True)
+class MutualLoss:
+    """Mutual adversarial training of a `WeightedEnsemble` (Brendel et al. 2020, section 7.2).
+
+    The sum over the members of: the cross-entropy over a mixed batch, half adversarials by its own gradients and half
+    black-box ones by those of another member, drawn for each batch, each stopped where the member errs; and `weight`
+    times the divergence of Kullback and Leibler of its answers to its own adversarials from the mean answers of the
+    others to the images. Black-box adversarials have at most `black_box_steps` steps, which together are the radius.
+    """
+
+    ball: Ball
+    weight: float = 1.0
+    black_box_steps: int = 10
+
+    def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
+        members = list(cast(WeightedEnsemble, network).members)
+        answers = torch.stack([_answers(member, images) for member in members])
+        step = self.ball.at(done, size) / self.black_box_steps
+        losses = []
+        for index, member in enumerate(members):
+            others = [other for other in range(len(members)) if other != index]
+            source = members[others[int(torch.randint(len(others), ()))]]
+            own = self.ball.attack(member, images, _against(labels), done, size)
+            black_box = transferred_until_wrong(source, member, images, labels, size=step, steps=self.black_box_steps)
+            logits = member(torch.cat([own, black_box])).float()
+            divergence = _divergence(logits[: len(images)], answers[others].mean(0)) / len(images)
+            losses.append(functional.cross_entropy(logits, torch.cat([labels, labels])) + self.weight * divergence)
+        return torch.stack(losses).sum()
 
 
 @dataclass(frozen=True)
@@ -255,6 +282,15 @@ class DeepDefenseLoss:
 
 def _against(labels: Tensor) -> Objective:
     return lambda logits: functional.cross_entropy(logits, labels, reduction="sum")
+
+
+def _answers(network: nn.Module, images: Tensor) -> Tensor:
+    """Return the shares (n, classes) that the network gives to each class in evaluation mode, without gradients."""
+    was_training = network.training
+    with torch.no_grad():
+        answers: Tensor = network.eval()(images).float().softmax(1)
+    network.train(was_training)
+    return answers
 
 
 def _divergence(logits: Tensor, answers: Tensor) -> Tensor:

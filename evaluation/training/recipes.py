@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,13 +17,14 @@ from evaluation.training.losses import (
     LogitPairingLoss,
     Loss,
     MembersLoss,
+    MutualLoss,
     NoisyImagesLoss,
     PgdLoss,
     PlainLoss,
     TradesLoss,
 )
 from evaluation.training.target_classifiers import bundled_targets, cifar_sources
-from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
+from evaluation.training.transfer_losses import AttackNetworkLoss, Guide, GuidedDenoiserLoss
 
 ENSEMBLE_AT = "ensemble-at"
 """Ensemble adversarial training: adversarials of bundled networks for CIFAR-10, and of the network itself."""
@@ -30,10 +32,16 @@ ENSEMBLE_AT = "ensemble-at"
 TRADES_ENSEMBLE = "trades-ensemble"
 """Three small networks that TRADES has trained, as one (Brendel et al. 2020, section 7.1)."""
 
+MUTUAL_ENSEMBLE = "mutual-ensemble"
+"""Three small networks that mutual adversarial training has trained, as one (Brendel et al. 2020, section 7.2)."""
+
+ENSEMBLES = (TRADES_ENSEMBLE, MUTUAL_ENSEMBLE)
+"""Recipes of a `WeightedEnsemble`."""
+
 RANDOMISED_SMOOTHING = "randomised-smoothing"
 """A network for images with noise, under which a `SmoothedClassifier` lets it vote."""
 
-ADVERSARIAL = ("logit-pairing", "pgd", "trades", TRADES_ENSEMBLE, "ddn", ENSEMBLE_AT)
+ADVERSARIAL = ("logit-pairing", "pgd", "trades", *ENSEMBLES, "ddn", ENSEMBLE_AT)
 """Recipes with an adversary: they have a radius and gradient steps."""
 
 CONVEX = "convex"
@@ -44,7 +52,7 @@ LINF_RECIPES = ("logit-pairing", "pgd", "trades", ENSEMBLE_AT, CONVEX)
 
 NETWORK_RECIPES = ("plain", "noise", "logit-pairing", "pgd", "trades", "ddn")
 
-SMALL_RECIPES = (TRADES_ENSEMBLE, RANDOMISED_SMOOTHING)
+SMALL_RECIPES = (*ENSEMBLES, RANDOMISED_SMOOTHING)
 """Recipes for the architecture `small` alone."""
 
 CIFAR_RESNET, CIFAR_DENOISING, CIFAR_CONVEX = "cifar-resnet", "cifar-denoising", "cifar-convex"
@@ -59,8 +67,15 @@ ensemble adversarial training, and DeepDefense, which begins with trained weight
 MEMBERS = 3
 """Networks of the recipe adp."""
 
-DENOISER, ATTACK_NETWORK = "guided-denoiser", "attack-network"
-TRANSFER_RECIPES = (DENOISER, ATTACK_NETWORK)
+DENOISERS: Mapping[str, Guide] = {
+    "guided-denoiser": "logits",
+    "feature-guided-denoiser": "features",
+    "class-guided-denoiser": "labels",
+}
+"""Recipes of a denoiser, and what guides it."""
+
+ATTACK_NETWORK = "attack-network"
+TRANSFER_RECIPES = (*DENOISERS, ATTACK_NETWORK)
 """Recipes of the transfer format: the network is no classifier, and its architecture is `unet`."""
 
 NOISE_LEVEL = 0.5
@@ -95,8 +110,9 @@ def recipe_for(
     The small network is for some hundred digits, the compact one for photographs and the one for CIFAR-10 on a CPU, the
     others for a GPU.
     """
-    if name == DENOISER:
-        return TrainingRecipe(GuidedDenoiserLoss(bundled_targets()), 30, 64, 2e-3, Warp(), optimiser="adamw")
+    if name in DENOISERS:
+        loss: Loss = GuidedDenoiserLoss(bundled_targets(), guide=DENOISERS[name])
+        return TrainingRecipe(loss, 30, 64, 2e-3, Warp(), optimiser="adamw")
     if name == ATTACK_NETWORK:
         return TrainingRecipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
     if architecture in CIFAR_ARCHITECTURES:
@@ -138,6 +154,8 @@ def _loss(name: str, ball: Ball, smoothing: float) -> Loss:
         return TradesLoss(ball, smoothing=smoothing)
     if name == TRADES_ENSEMBLE:
         return MembersLoss(TradesLoss(ball, smoothing=smoothing))
+    if name == MUTUAL_ENSEMBLE:
+        return MutualLoss(ball)
     if name == RANDOMISED_SMOOTHING:
         return NoisyImagesLoss()
     if name == "ddn":

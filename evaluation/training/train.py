@@ -30,12 +30,12 @@ from evaluation.training.recipes import (
     CIFAR_RECIPES,
     CIFAR_RESNET,
     CONVEX,
+    ENSEMBLES,
     LINF_RECIPES,
     NETWORK_RECIPES,
     RANDOMISED_SMOOTHING,
     RSE,
     SMALL_RECIPES,
-    TRADES_ENSEMBLE,
     TRANSFER_RECIPES,
     TrainingRecipe,
     recipe_for,
@@ -192,7 +192,7 @@ def _network(settings: Settings, data: TrainingData, recipe: TrainingRecipe) -> 
     shape = ImageShape(*data.images.shape[1:])
     if settings.arch in CIFAR_ARCHITECTURES:
         return cifar_network(settings.recipe, settings.arch, data.classes, shape)
-    if settings.recipe == TRADES_ENSEMBLE:
+    if settings.recipe in ENSEMBLES:
         return WeightedEnsemble(build_network(settings.arch, data.classes, 0.0, shape) for _ in MEMBER_WEIGHTS)
     return build_network(settings.arch, data.classes, recipe.noise_level, shape)
 

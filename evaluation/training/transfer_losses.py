@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from evaluation.baselines.shared.network import SmallResNet
 from evaluation.baselines.shared.unet import attacked, denoised
 from evaluation.training.adversary import linf_steps
 from evaluation.training.target_classifiers import Target, network_of
@@ -19,26 +22,34 @@ _NOISE_SHARE = 0.1
 _STEPS = (1, 4)
 
 
+Guide = Literal["logits", "features", "labels"]
+"""What a denoiser is guided by (Liao et al. 2018, section 3.3): LGD, FGD and CGD."""
+
+
 @dataclass(frozen=True)
 class GuidedDenoiserLoss:
-    """Logits-guided denoiser (Liao et al. 2018; Kurakin et al. 2018, eq. 13): the L1 distance of the logits of the
-    first target between clean and denoised adversarial images, as a mean over images and classes.
+    """Guided denoiser (Liao et al. 2018; Kurakin et al. 2018, eq. 13): how the first target sees denoised images.
 
+    By its logits or the features of its topmost convolution, it is their L1 distance between clean and denoised
+    adversarial images, as a mean over all values; by labels, the cross-entropy of denoised adversarial images.
     The adversarials of a batch are by the fast gradient sign method or four steps of the iterative one, against one of
     the targets or all of them, with any epsilon up to the largest one; a tenth of the batches has noise instead.
     """
 
     targets: tuple[Target, ...]
     largest_epsilon: int = LARGEST_EPSILON
+    guide: Guide = "logits"
 
     def __call__(self, network: nn.Module, images: Tensor, labels: Tensor, done: float, size: float = 1.0) -> Tensor:
         networks = [network_of(target, images.device) for target in self.targets]
-        guide = networks[0]
-        adversarial = self._perturbed(networks, images, labels)
+        base = networks[0]
+        clean = denoised(network, self._perturbed(networks, images, labels))
+        if self.guide == "labels":
+            return functional.cross_entropy(base(clean).float(), labels)
+        seen = _features if self.guide == "features" else _logits
         with torch.no_grad():
-            wanted = guide(images).float()
-        loss: Tensor = (guide(denoised(network, adversarial)).float() - wanted).abs().mean()
-        return loss
+            wanted = seen(base, images)
+        return (seen(base, clean) - wanted).abs().mean()
 
     def _perturbed(self, networks: list[nn.Module], images: Tensor, labels: Tensor) -> Tensor:
         epsilon = _epsilons(images, 1, self.largest_epsilon)
@@ -67,6 +78,22 @@ class AttackNetworkLoss:
         adversarial = attacked(network, images, epsilon)
         losses = [_seen(network_of(target, images.device)(adversarial).float(), labels) for target in self.targets]
         return torch.stack(losses).sum()
+
+
+def _logits(network: nn.Module, images: Tensor) -> Tensor:
+    logits: Tensor = network(images).float()
+    return logits
+
+
+def _features(network: nn.Module, images: Tensor) -> Tensor:
+    """Return the output (n, channels, h, w) of the last residual stage of a `SmallResNet`."""
+    kept: list[Tensor] = []
+    hook = cast(SmallResNet, network).stage3.register_forward_hook(lambda _stage, _given, output: kept.append(output))
+    try:
+        network(images)
+    finally:
+        hook.remove()
+    return kept[0].float()
 
 
 def _seen(logits: Tensor, labels: Tensor) -> Tensor:

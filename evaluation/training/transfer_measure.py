@@ -14,7 +14,7 @@ from evaluation.baselines.shared.unet import attacked, denoised
 from evaluation.domain.images import Images
 from evaluation.training.adversary import linf_steps
 from evaluation.training.measure import accuracy
-from evaluation.training.recipes import ATTACK_NETWORK, DENOISER
+from evaluation.training.recipes import ATTACK_NETWORK, DENOISERS
 from evaluation.training.target_classifiers import bundled_targets, network_of
 
 EPSILONS = (4, 8, 12, 16)
@@ -37,7 +37,7 @@ def classifier_with(recipe: str, network: nn.Module, device: torch.device) -> nn
     """Return the classifier that a network is or makes: behind a denoiser the base network, None for an attack."""
     if recipe == ATTACK_NETWORK:
         return None
-    return _denoised(network, device) if recipe == DENOISER else network
+    return _denoised(network, device) if recipe in DENOISERS else network
 
 
 def on_attacked_images(

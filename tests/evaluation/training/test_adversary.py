@@ -7,11 +7,11 @@ import torch
 from foolbox.attacks.ddn import DDNAttack
 from foolbox.criteria import Misclassification
 from foolbox.models.pytorch import PyTorchModel
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from evaluation.baselines.shared.network import SmallResNet
-from evaluation.training.adversary import ddn, l2_pgd, linf_pgd
+from evaluation.training.adversary import ddn, l2_pgd, linf_pgd, transferred_until_wrong
 
 LABELS = torch.arange(6)
 
@@ -88,3 +88,17 @@ def test_ddn_says_where_it_found_nothing(images: Tensor) -> None:
 
     _, found = ddn(Sure(), images, torch.zeros(6, dtype=torch.long), steps=2)
     assert not found.any()
+
+
+def test_an_image_that_transfers_moves_no_farther_than_the_first_step_at_which_the_attacked_network_errs() -> None:
+    source, last = nn.Flatten(), nn.Linear(2, 2)
+    attacked = nn.Sequential(nn.Flatten(), last)
+    with torch.no_grad():
+        last.weight.copy_(torch.eye(2))
+        last.bias.copy_(torch.tensor([0.3, 0.0]))  # it errs later than the source, whose gradient is right
+    images = torch.tensor([[0.5, 0.4], [0.2, 0.8], [0.9, 0.1]]).view(3, 2, 1, 1)
+    labels = torch.zeros(3, dtype=torch.int64)
+    moved = transferred_until_wrong(source, attacked, images, labels, size=0.1, steps=4)
+    steps = (moved - images).flatten(1).norm(dim=1) / 0.1
+    # along (-1, 1) / sqrt(2), the first margin of 0.4 takes 3 steps; the second image was wrong; the third stays right
+    torch.testing.assert_close(steps, torch.tensor([3.0, 0.0, 4.0]), rtol=0.01, atol=0.01)

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from evaluation.baselines.shared.weighted_ensemble import WeightedEnsemble
 from evaluation.formats.curves.defences.cifar_networks import Ensemble
-from evaluation.training.adversary import ddn, l2_pgd, linf_pgd
+from evaluation.training.adversary import ddn, l2_pgd, linf_pgd, transferred_until_wrong
 from evaluation.training.losses import (
     Ball,
     DdnLoss,
@@ -22,6 +22,7 @@ from evaluation.training.losses import (
     LogitPairingLoss,
     Loss,
     MembersLoss,
+    MutualLoss,
     NoisyImagesLoss,
     PgdLoss,
     PlainLoss,
@@ -112,6 +113,36 @@ def test_members_of_an_ensemble_learn_each_for_itself(network: nn.Module, images
     together = MembersLoss(PlainLoss())(WeightedEnsemble([network, *others]), images, LABELS, 1.0)
     alone = PlainLoss()(network, images, LABELS, 1.0)
     torch.testing.assert_close(torch.autograd.grad(together, learned), torch.autograd.grad(alone, learned))
+
+
+def test_members_of_a_mutual_ensemble_learn_from_black_box_adversarials_and_the_answers_of_the_others(
+    network: nn.Module, images: Tensor
+) -> None:
+    """The value is the sum over the members; the gradients of a member are those of its own part."""
+    other = nn.Sequential(nn.Flatten(), nn.Linear(48, 3))
+    torch.manual_seed(1)
+    parts = []
+    for member, source in ((network, other), (other, network)):
+        torch.randint(1, ())  # the one other member is drawn
+        own = l2_pgd(member, images, against, radius=0.5, steps=2)
+        black_box = transferred_until_wrong(source, member, images, LABELS, size=0.05, steps=10)
+        logits = [member(own), member(black_box)]
+        q = source(images).softmax(1).detach()
+        divergence = (q * (q.log() - logits[0].log_softmax(1))).sum(1).mean()
+        parts.append(sum(functional.cross_entropy(each, LABELS) for each in logits) / 2 + 3 * divergence)
+    torch.manual_seed(1)
+    found = MutualLoss(BALL, weight=3.0)(_Members([network, other]), images, LABELS, 1.0)
+    torch.testing.assert_close(found, parts[0] + parts[1])
+    learned = list(network.parameters())
+    torch.testing.assert_close(torch.autograd.grad(found, learned), torch.autograd.grad(parts[0], learned))
+
+
+class _Members(nn.Module):
+    """Two members; a `WeightedEnsemble` has three."""
+
+    def __init__(self, members: list[nn.Module]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
 
 
 def test_a_network_for_smoothing_learns_from_images_with_noise(network: nn.Module, images: Tensor) -> None:

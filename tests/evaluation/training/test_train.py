@@ -22,9 +22,9 @@ from evaluation.training.architectures import ARCHITECTURES
 from evaluation.training.checkpoint import CHECKPOINT
 from evaluation.training.recipes import (
     ADVERSARIAL,
+    ENSEMBLES,
     NETWORK_RECIPES,
     RANDOMISED_SMOOTHING,
-    TRADES_ENSEMBLE,
     TRANSFER_RECIPES,
 )
 from evaluation.training.settings import NUMPY, Settings
@@ -62,7 +62,7 @@ def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bo
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-@pytest.mark.parametrize("recipe", [*NETWORK_RECIPES, TRADES_ENSEMBLE])
+@pytest.mark.parametrize("recipe", [*NETWORK_RECIPES, *ENSEMBLES])
 def test_every_recipe_ends_with_a_report_and_the_measured_weights(tmp_path: Path, made_up: MakeUp, recipe: str) -> None:
     seen: list[tuple[int, int]] = []
     progress: Progress = lambda done, steps, text: seen.append((done, steps))  # noqa: E731

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from evaluation.baselines.shared.network import as_input
+from evaluation.baselines.shared.network import SmallResNet, as_input
 from evaluation.baselines.shared.unet import UNet, attacked, denoised
 from evaluation.datasets.digits import digits
 from evaluation.training.adversary import linf_steps
+from evaluation.training.losses import Loss
+from evaluation.training.recipes import DENOISERS
 from evaluation.training.target_classifiers import NAMES, bundled_targets, network_of
-from evaluation.training.transfer_losses import AttackNetworkLoss, GuidedDenoiserLoss
+from evaluation.training.transfer_losses import AttackNetworkLoss, Guide, GuidedDenoiserLoss
 
 pytestmark = pytest.mark.usefixtures("seeded_torch")
 
@@ -43,7 +47,9 @@ def test_a_loss_reaches_every_weight_of_the_network_and_none_of_its_targets(batc
     images, labels = batch
     targets = bundled_targets()
     assert tuple(target.name for target in targets) == NAMES
-    for loss in (GuidedDenoiserLoss(targets), AttackNetworkLoss(targets)):
+    guided = [GuidedDenoiserLoss(targets, guide=guide) for guide in DENOISERS.values()]
+    losses: list[Loss] = [*guided, AttackNetworkLoss(targets)]
+    for loss in losses:
         network = UNet()
         value = loss(network, images, labels, 0.5)
         value.backward()  # type: ignore[no-untyped-call]  # untyped in torch
@@ -52,16 +58,26 @@ def test_a_loss_reaches_every_weight_of_the_network_and_none_of_its_targets(batc
     assert all(not parameter.requires_grad for parameter in network_of(targets[0], CPU).parameters())
 
 
-def test_the_denoiser_is_guided_by_the_logits_of_clean_images(
+def test_the_denoiser_is_guided_by_the_logits_or_features_of_clean_images_or_by_labels(
     batch: tuple[Tensor, Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images, labels = batch
     monkeypatch.setattr(GuidedDenoiserLoss, "_perturbed", lambda self, networks, images, labels: images)
-    loss = GuidedDenoiserLoss(bundled_targets())
-    assert loss(Constant(0.0), images, labels, 0.5).item() == 0.0
-    guide = network_of(bundled_targets()[0], CPU)
-    expected = np.abs(guide(images - 0.25).numpy() - guide(images).numpy()).mean()
-    assert loss(Constant(0.25), images, labels, 0.5).item() == pytest.approx(expected, rel=1e-5)
+    base = network_of(bundled_targets()[0], CPU)
+
+    def features(images: Tensor) -> Tensor:
+        assert isinstance(base, SmallResNet)
+        found: Tensor = base.stage3(base.stage2(base.stage1(base.stem(images))))
+        return found
+
+    cases: list[tuple[Guide, Callable[[Tensor], Tensor]]] = [("logits", base), ("features", features)]
+    for guide, seen in cases:
+        loss = GuidedDenoiserLoss(bundled_targets(), guide=guide)
+        assert loss(Constant(0.0), images, labels, 0.5).item() == 0.0
+        expected = (seen(images - 0.25) - seen(images)).abs().mean().item()
+        assert loss(Constant(0.25), images, labels, 0.5).item() == pytest.approx(expected, rel=1e-5)
+    by_labels = GuidedDenoiserLoss(bundled_targets(), guide="labels")(Constant(0.25), images, labels, 0.5)
+    torch.testing.assert_close(by_labels, functional.cross_entropy(base(images - 0.25), labels))
 
 
 def test_the_attack_network_lowers_the_true_class_of_every_target(batch: tuple[Tensor, Tensor]) -> None:
