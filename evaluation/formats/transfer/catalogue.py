@@ -34,6 +34,7 @@ _TRADES = {
     "trades.safetensors": "trades-ensemble/weights.safetensors",
     "weighted_ensemble.py": "shared/weighted_ensemble.py",
 }
+_DENOISER = {"main.py": "transfer/guided-denoiser/main.py"}
 _UNET = {"network.py": "shared/network.py", "unet.py": "shared/unet.py"}
 _TORCH = {"requirements.txt": f"{_SHARED}/requirements-torch.txt"}
 _ALL = _PLAIN | _ROBUST | _NOISE
@@ -43,8 +44,10 @@ TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
     "attack-network": ATTACK_FILES | _TORCH | _UNET,
     "base-network": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
     "bit-depth": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,
+    "class-guided-denoiser": DEFENCE_FILES | _DENOISER | _CLASSIFIERS | _UNET | _PLAIN,
     "diverse-translation-invariant": ATTACK_FILES | _GRADIENTS | _ALL,
     "ensemble": DEFENCE_FILES | _CLASSIFIERS | _ALL,
+    "feature-guided-denoiser": DEFENCE_FILES | _DENOISER | _CLASSIFIERS | _UNET | _PLAIN,
     "fgsm": ATTACK_FILES | _GRADIENTS | _PLAIN,
     "guided-denoiser": DEFENCE_FILES | _CLASSIFIERS | _UNET | _PLAIN,
     "iterative": ATTACK_FILES | _GRADIENTS | _PLAIN,

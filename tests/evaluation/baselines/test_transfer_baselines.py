@@ -32,6 +32,7 @@ from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.attack_output_reader import read_all
 from evaluation.formats.transfer.runner.batches import Batch, make_batches
 from evaluation.formats.transfer.runner.defence_result_file import read_result_file
+from evaluation.training.recipes import DENOISERS
 
 EPSILON = 16
 MODULES = ("classifiers", "gradient_attack", "image_files", "network", "unet", "weighted_ensemble")
@@ -122,7 +123,7 @@ def test_every_baseline_is_a_complete_repository_that_keeps_its_digest(
 
 
 def test_every_folder_is_in_the_catalogue() -> None:
-    folders = {path.name for path in TRANSFER_FOLDER.iterdir() if (path / "main.py").is_file()}
+    folders = {path.name for path in TRANSFER_FOLDER.iterdir() if (path / "metadata.json").is_file()}
     assert folders == set(TRANSFER_PARTS)
     assert {baseline.track for baseline in transfer_baselines()} == set(TransferTrack)
 
@@ -131,7 +132,7 @@ def test_the_catalogue_knows_the_networks_of_imagenet_that_a_program_loads() -> 
     loaded = {
         baseline.name: tuple(map(int, re.findall(r"\d", found[1])))
         for baseline in transfer_baselines()
-        if (found := re.search(r"lite=\(([\d, ]+)\)", (baseline.source / "main.py").read_text()))
+        if (found := re.search(r"lite=\(([\d, ]+)\)", (baseline.repository() / "main.py").read_text()))
     }
     assert loaded == EFFICIENTNET_LITE
 
@@ -310,12 +311,13 @@ def test_the_trained_networks_do_what_they_were_trained_for(run: Run, images: Pa
     right = {}
     for attack in ("iterative", "attack-network"):
         output = run(BY_NAME[attack], images)
-        for defence in ("base-network", "guided-denoiser"):
+        for defence in ("base-network", *DENOISERS):
             labels = labels_of(run(BY_NAME[defence], output), batch)
             right[attack, defence] = sum(label == each.label for label, each in zip(labels, batch.samples, strict=True))
             (output.parent / f"output of {defence}").unlink()
     assert right["attack-network", "base-network"] <= 15
-    assert right["iterative", "guided-denoiser"] > right["iterative", "base-network"] + 5
+    for denoiser in DENOISERS:
+        assert right["iterative", denoiser] > right["iterative", "base-network"] + 5
 
 
 @pytest.mark.parametrize(
