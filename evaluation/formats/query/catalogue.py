@@ -33,6 +33,8 @@ _GUIDED_FILTER = (
 )
 _SQBA = _LABEL_STEPS | _HOPSKIPJUMP | _SURROGATE_NETWORKS
 _PRIOR_OPT = _LABEL_STEPS | _SURROGATE_NETWORKS | {"biased_boundary.py": "biased-boundary/main.py"}
+_PARS_OPT = _PRIOR_OPT | {"prior_opt.py": "prior-opt/main.py"}
+_WEIGHTED_ENSEMBLE = _NETWORK | {"weighted_ensemble.py": "shared/weighted_ensemble.py"}
 _COMPACT_SURROGATES = {
     "surrogate-plain.safetensors": "compact-plain/weights.safetensors",
     "surrogate-robust.safetensors": "compact-robust/weights.safetensors",
@@ -55,8 +57,12 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "compact-biased-boundary": (
         _program_of("biased-boundary") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
     ),
+    "compact-ensemble-transfer": (
+        _program_of("ensemble-transfer") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
+    ),
     "compact-guided-boundary-filter": (_program_of("guided-boundary-filter") | _GUIDED_FILTER | _COMPACT_SURROGATES),
     "compact-iterative-transfer": _program_of("iterative-transfer") | _NETWORK | _COMPACT_SURROGATES,
+    "compact-pars-opt": _program_of("pars-opt") | _PARS_OPT | _COMPACT_SURROGATES,
     "compact-plain": _program_of("plain-resnet") | _NETWORK,
     "compact-prior-opt": _program_of("prior-opt") | _PRIOR_OPT | _COMPACT_SURROGATES,
     "compact-robust": _program_of("plain-resnet") | _NETWORK,
@@ -71,22 +77,29 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "compact-targeted-biased-boundary": (
         _program_of("biased-boundary") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
     ),
+    "compact-targeted-ensemble-transfer": (
+        _program_of("ensemble-transfer") | _LABEL_STEPS | _SURROGATE_NETWORKS | _COMPACT_SURROGATES
+    ),
     "compact-targeted-guided-boundary-filter": (
         _program_of("guided-boundary-filter") | _GUIDED_FILTER | _COMPACT_SURROGATES
     ),
     "compact-targeted-iterative-transfer": (
         _program_of("targeted-iterative-transfer") | _NETWORK | _COMPACT_SURROGATES
     ),
+    "compact-targeted-pars-opt": _program_of("pars-opt") | _PARS_OPT | _COMPACT_SURROGATES,
     "compact-targeted-prior-opt": _program_of("prior-opt") | _PRIOR_OPT | _COMPACT_SURROGATES,
     "efficientnet-lite0": _LITE_NETWORK,
     "efficientnet-lite1": _SCALED_LITE_NETWORK,
     "efficientnet-lite2-smoothed": _SCALED_LITE_NETWORK,
+    "ensemble-transfer": _LABEL_STEPS | _SURROGATE_NETWORKS | _DIGIT_SURROGATES,
     "evolutionary": _LABEL_STEPS,
     "frozen-noise": _NETWORK,
     "geoda": _LABEL_STEPS,
     "guided-boundary-filter": _GUIDED_FILTER | _DIGIT_SURROGATES,
     "hopskipjump": _LABEL_STEPS,
     "iterative-transfer": _NETWORK | _DIGIT_SURROGATES,
+    "mutual-ensemble": _program_of("trades-ensemble") | _WEIGHTED_ENSEMBLE,
+    "pars-opt": _PARS_OPT | _DIGIT_SURROGATES,
     "plain-resnet": _NETWORK,
     "prior-opt": _PRIOR_OPT | _DIGIT_SURROGATES,
     "qeba": _LABEL_STEPS | _HOPSKIPJUMP,
@@ -104,6 +117,9 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "targeted-boundary": _STARTS,
     "targeted-boundary-filter": _program_of("boundary-filter") | _LABEL_STEPS | _STARTS,
     "targeted-cgba": _program_of("cgba") | _LABEL_STEPS | _STARTS,
+    "targeted-ensemble-transfer": (
+        _program_of("ensemble-transfer") | _LABEL_STEPS | _SURROGATE_NETWORKS | _DIGIT_SURROGATES | _STARTS
+    ),
     "targeted-evolutionary": _program_of("evolutionary") | _LABEL_STEPS | _STARTS,
     "targeted-guided-boundary-filter": (
         _program_of("guided-boundary-filter") | _GUIDED_FILTER | _DIGIT_SURROGATES | _STARTS
@@ -111,11 +127,12 @@ SHARED_PARTS: Mapping[str, Mapping[str, str]] = {
     "targeted-hopskipjump": _program_of("hopskipjump") | _LABEL_STEPS | _STARTS,
     "targeted-interpolation": _STARTS,
     "targeted-iterative-transfer": _NETWORK | _DIGIT_SURROGATES | _STARTS,
+    "targeted-pars-opt": _program_of("pars-opt") | _PARS_OPT | _DIGIT_SURROGATES | _STARTS,
     "targeted-pointwise": _STARTS,
     "targeted-prior-opt": _program_of("prior-opt") | _PRIOR_OPT | _DIGIT_SURROGATES | _STARTS,
     "targeted-qeba": _program_of("qeba") | _LABEL_STEPS | _HOPSKIPJUMP | _STARTS,
     "targeted-tangent": _program_of("tangent") | _LABEL_STEPS | _STARTS,
-    "trades-ensemble": _NETWORK | {"weighted_ensemble.py": "shared/weighted_ensemble.py"},
+    "trades-ensemble": _WEIGHTED_ENSEMBLE,
     "transformation-ensemble": _NETWORK | _PLAIN_WEIGHTS,
 }
 """For each bundled submission, the files that are not in its own folder: name in its repository to path below `FOLDER`.
@@ -126,11 +143,11 @@ Every submission contains `LICENCE` besides.
 TINY_IMAGENET = "tiny-imagenet"
 
 _SEARCHES = frozenset(name for name, parts in SHARED_PARTS.items() if "label_steps.py" in parts)
-"""The attacks that use up any budget; `boundary` does, too."""
+"""The attacks that search, most of them until the budget is used up; `boundary` does, too."""
 _LABEL_ONLY = frozenset(name for name in _SEARCHES if "network.py" not in SHARED_PARTS[name])
 """Those of them that have no surrogates."""
 
-_DEFENDED = frozenset({"randomised-smoothing", "trades-ensemble", "transformation-ensemble"})
+_DEFENDED = frozenset({"mutual-ensemble", "randomised-smoothing", "trades-ensemble", "transformation-ensemble"})
 """Models of the digits that answer for several networks or views of an image."""
 
 _FOR_ANY_IMAGES = frozenset({"boundary", "gaussian-noise", "salt-and-pepper"}) | {

@@ -21,6 +21,7 @@ OWN_MODULES = (
     "label_steps",
     "lite_network",
     "network",
+    "prior_opt",
     "scaled_lite_network",
     "smoothed_classifier",
     "surrogate_networks",

@@ -38,6 +38,7 @@ DIGESTS = {
     "efficientnet-lite1": "sha256:b8cfc31e0fc66c0b29233a2cb1aa68f807adb1d1dc8c07179e9abbadc49d075b",
     "efficientnet-lite2-smoothed": "sha256:03f62800bcf3c1b16ed6885e13d8afb34c2d90fc3115ed285d2235dd1b24fbd2",
     "frozen-noise": "sha256:8e906e44bdda174dc670911f55f921c870596d1068384567c3463b46ba5f8d8e",
+    "mutual-ensemble": "sha256:303cc28531a82ca6d8cb4f546b03b76793fe255c70948c738681e0b53c349dd7",
     "numpy-classifier": "sha256:33af8705ac884c90c687f6dfd213f4afdb038b8bf90b937e92c7a7e5edb742b2",
     "plain-resnet": "sha256:e278c598a4e437c5ebbdf757568d4b4bb356fc5019b41f4f4f4a2040d60189af",
     "randomised-smoothing": "sha256:1bb20508a8aada774951f5895a8a5aad2ca8f883a9af4709d0a5e51bfc818e7c",
@@ -50,17 +51,21 @@ DIGESTS = {
     "cgba": "sha256:4eea8a200a158341284104e37e957cedb2874dc68144cb902e6424de103853c5",
     "compact-adaptive-ensemble": "sha256:30921027cfba87c2e4310e53ba6800cd1950236ea088a941c5ea9de2ed90ed44",
     "compact-biased-boundary": "sha256:5a850080bd14ac1713c76f4b9a317cf77b933a6318367e9493d84edeceb0f415",
+    "compact-ensemble-transfer": "sha256:a7846b467002878399602f70057b933f79a5a47844ac20ff503a19fd8697c70f",
     "compact-guided-boundary-filter": "sha256:2b62ecfa6e156fcfcea07ad1dbe93aac68de2240441dfef2a98df3ac7b91dc03",
     "compact-iterative-transfer": "sha256:a3992bfdf985cd678eb417ec02d25137bfb4c07e09b4422eff0946c0f3482f83",
+    "compact-pars-opt": "sha256:e26e881d51b7be86c2ee7ba0e69ec1abce177b6ab35900a61dfa9a1e4d83b387",
     "compact-prior-opt": "sha256:9b507e4588cffbce76a99e4d4cadfbd8b49138ef3cb5b85467ae991d48ab17e6",
     "compact-single-step-transfer": "sha256:2315d84a79f3ad9c553fde4623eb8154062d08f0c6ebda0c0cdd24ac3c91c9f0",
     "compact-sqba": "sha256:d8957afb8b26f2355d0fc90417875e5b3405f03067772266e21193cc9920777e",
+    "ensemble-transfer": "sha256:e3f592075c115ad7fd5ecdd543c3d7b9531688c6530f9ab736f8918942ca83fd",
     "evolutionary": "sha256:e21d86e0f3eee4d0e949467a156c59c8c5f90a5dd56e45dfd7778b8ed15c9870",
     "gaussian-noise": "sha256:9e5977627a9c2ff786e67b707f6d8d4b11060d0fa9c0bd5f8b461772b2f8a670",
     "geoda": "sha256:25c900dd8f409ddae44185c626366055d34fc9c0779cd357b4c4ebf4cf62f003",
     "guided-boundary-filter": "sha256:c343f13feb8a5ebfe06798fbd6c11793f522158df3bd42095b662c2f25ed1e7f",
     "hopskipjump": "sha256:ecd8cb10f6e0338f74ca7251e12cdd1f9991d4ecfac0c3dd9b44fce2fc509ec6",
     "iterative-transfer": "sha256:2df03258c2577f56ba5a4f83c40957922e6b7041a7f3c56345cd9edafc5432a2",
+    "pars-opt": "sha256:b6ae6acaacf6ccd75fdadf6d13c9a014dc899fd4e74f5f95f60bd969d45ea9b1",
     "prior-opt": "sha256:f479e70b7e67c291b7aa29a0fa7a5531ed04b5a2f8122b14aae5cde3041b2642",
     "qeba": "sha256:05d39682993f11d33f6935d9e3f1a20c4351a36ad068c31ee815af9af345739f",
     "salt-and-pepper": "sha256:e72bea218057aff0a8d7bf4fbdf4ab7b4b062c0077b204f124aaec1184bceb76",
@@ -70,21 +75,25 @@ DIGESTS = {
     "tangent": "sha256:39730f9ae5baea56072574fc84ad6a0cf0af692845149492ef6914db9557d6c3",
     "compact-targeted-adaptive-ensemble": "sha256:48c09000b43702c73baf198d4852ced215b992ee4b1ee492b841102af32514c6",
     "compact-targeted-biased-boundary": "sha256:60ab056cd329f40f98e3d97fe584297bec12ee011903f063cb52afd238c645d0",
+    "compact-targeted-ensemble-transfer": "sha256:8fda06a1a0a935879c9e627cd68ec32f8d73fddb5ae696c438fb3238b1c88cfb",
     "compact-targeted-guided-boundary-filter": (
         "sha256:5b9208677eedf2f65583bac8835dc58c4a5f96d03da982a56278cdfb27d8296c"
     ),
     "compact-targeted-iterative-transfer": "sha256:13e4a4bbea0e2456b1c206e2640986b2cfbf3e512b22b648fada9a5a57c39d6a",
+    "compact-targeted-pars-opt": "sha256:b5ff4aa53c275f894c586b35841db9fdad613e17e5d289b019f3c858c18637b8",
     "compact-targeted-prior-opt": "sha256:27dbcd0f3f20f60eb318a80f772c0f586462c9a65d586c4e7f040b8223c76b89",
     "targeted-adaptive-ensemble": "sha256:150bb5382fb55f99aee64c811710b5f70c916469c1564a3a75ede815fcf13476",
     "targeted-biased-boundary": "sha256:13de50a014c2cee13d02f6d47e4205f64c90ac6b7390ad464344d8ad34b7b214",
     "targeted-boundary": "sha256:f030c85ee4ff0b653cd7449dd9539a50ce349afbac9db3ee9e4467e08eab77ce",
     "targeted-boundary-filter": "sha256:8125cdb8727c99f70ccaabcd89f004a44fe927e6504592404ad222d09679290e",
     "targeted-cgba": "sha256:d55284f11cf0f5f5cc4bb85d5c30c474ef5a3e610d70d31e5b7218b3d0060a3f",
+    "targeted-ensemble-transfer": "sha256:5dac664b664a762f4a290e0b2a8db1b5ce70953b64d8acf3c107fd0b2dd2cbda",
     "targeted-evolutionary": "sha256:32a259685171bbc1d2c509cf653da3e1e3204484d4d72b0746720e899c98ff38",
     "targeted-guided-boundary-filter": "sha256:b47d151a6fad0b0e885aad352713bd9a8f24128411066d61c563441b88251ca8",
     "targeted-hopskipjump": "sha256:14b49c29b6e60e360d4f764c377cacb731be40a70ed8291a5fbe94da77ef4da0",
     "targeted-interpolation": "sha256:f64972f1e83db1dfab0957a24993c438b0c20677012706c6bbacc9f7be2af59e",
     "targeted-iterative-transfer": "sha256:8b8f2199d59b616798af2869e5f98419ab32a710ac0faec760c93513a74e83d0",
+    "targeted-pars-opt": "sha256:255188aacf9016ca78d287432209416bde8eebc59abfe47664044aac9a144d24",
     "targeted-pointwise": "sha256:4aefcf4066a76b88d62f3e7fd2a6f18521ca9579beada8aa788d0f658d061645",
     "targeted-prior-opt": "sha256:1247494a4aeb58108cc1a92921741e915e162017bf63b1eb60cb5e260cf67a78",
     "targeted-qeba": "sha256:268c412e9f830ff397e05b9e158de1570f4b2a6e721434ebecf4d99add8b1433",
@@ -97,8 +106,8 @@ every_baseline = pytest.mark.parametrize("baseline", baselines(), ids=lambda bas
 
 def test_the_catalogue_has_its_submissions_of_each_track_with_different_names() -> None:
     tracks = [baseline.track for baseline in baselines()]
-    assert [tracks.count(track) for track in TrackName] == [13, 25, 19]
-    assert len({baseline.name for baseline in baselines()}) == 57
+    assert [tracks.count(track) for track in TrackName] == [14, 29, 23]
+    assert len({baseline.name for baseline in baselines()}) == 66
 
 
 def test_each_data_set_has_its_submissions() -> None:

@@ -22,7 +22,9 @@ Answer = Callable[[Floats], int]
 ATTACKS = sorted(
     name
     for name, parts in SHARED_PARTS.items()
-    if "label_steps.py" in parts and find_baseline(name).data_set != TINY_IMAGENET
+    if "label_steps.py" in parts
+    and not name.endswith("ensemble-transfer")  # it ends when its three kinds of images are searched
+    and find_baseline(name).data_set != TINY_IMAGENET
 )
 WITHOUT_SURROGATES = [name for name in ATTACKS if "network.py" not in SHARED_PARTS[name]]
 SHAPE = (8, 8, 3)

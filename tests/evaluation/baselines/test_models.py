@@ -19,6 +19,7 @@ FLOORS = {
     "adversarial-logit-pairing": 0.90,
     "frozen-noise": 0.90,
     "numpy-classifier": 0.90,
+    "mutual-ensemble": 0.90,
     "randomised-smoothing": 0.90,
     "trades-ensemble": 0.90,
 }

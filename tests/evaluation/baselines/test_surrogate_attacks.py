@@ -32,6 +32,9 @@ ATTACKS = [
 FIRST_ATTACKS = ["iterative-transfer", "single-step-transfer", "targeted-iterative-transfer"]
 """They have nothing but the lines of their surrogates, and the last one those to images of the target class."""
 
+BY_SIGNS = ["ensemble-transfer", "sqba", "targeted-ensemble-transfer"]
+"""Their steps are signs, which do not lead to the nearest point, but to the nearest one along them."""
+
 every_attack = pytest.mark.parametrize("name", ATTACKS)
 
 
@@ -106,9 +109,8 @@ def test_the_gradient_of_a_surrogate_that_is_right_leads_to_the_optimum(
     module = load_main(name)
     give_surrogates(module, [Linear(image, normal, FAR / 2)])  # its boundary is elsewhere, its normal is right
     found = run(module, image, name, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 60)
-    # steps along signs do not reach the nearest point, but the nearest one along the signs of the normal
     along_signs = FAR * label_steps.length(np.sign(normal)) / np.abs(normal).sum()
-    assert FAR - 1 <= found <= 1.03 * (along_signs if name == "sqba" else FAR)
+    assert FAR - 1 <= found <= 1.03 * (along_signs if name in BY_SIGNS else FAR)
 
 
 @every_attack
@@ -241,3 +243,48 @@ def test_surrogates_that_mislead_are_left_for_estimated_normals(
         return run(module, image, "sqba", lambda queried: int(np.vdot(queried - image, normal) >= FAR / 4), budget)
 
     assert found(400) < 0.7 * found(40)
+
+
+def test_the_momentum_is_nesterovs_without_and_slower_with_unmeasured_parts(load_main: LoadMain) -> None:
+    module = load_main("pars-opt")
+    along, besides = np.array([3.0, 0.0]), np.array([0.0, 4.0])
+    assert module.known_share(np.zeros(2), besides, 16.0) == 0
+    assert module.known_share(along, besides, 1.0) == pytest.approx(9 / 25)
+    assert module.known_share(along, besides, 4.0) == pytest.approx(9 / 73)
+    assert module.known_share(along, np.zeros(2), 4.0) == module.LARGEST_SHARE
+    assert module.unmeasured_ratio(768) == pytest.approx(768 / (2 / np.pi * (module.PROBES - 1) + 1))
+    # with the whole gradient, a step is as long as the inverse of the curvature
+    assert module.step_size(1.0, 16.0) == 1
+    assert module.step_size(0.0, 16.0) == pytest.approx(1 / 16**2)
+    assert module.step_size(0.5, 16.0) == pytest.approx((0.5 + 0.5 / 16) / (0.5 + 0.5 * 16))
+    for product in (0.01, 0.3, 1.0):
+        weight = module.momentum_weight(product)
+        assert weight**2 == pytest.approx((1 - weight) * product)
+
+
+def test_the_radius_is_that_at_which_the_model_errs_for_each_kind(load_main: LoadMain) -> None:
+    module, image, normal = load_main("ensemble-transfer"), clean_image(), low_normal()
+    opposite = clean_image() // 2 + 64
+    surrogates = [Linear(image, normal, FAR / 2), Linear(opposite, normal, FAR / 2)]
+    ensemble = module.Ensemble(surrogates)
+    images = torch.from_numpy(image / 255).float().permute(2, 0, 1)[None]
+    torch.testing.assert_close(ensemble(images), (surrogates[0](images) + surrogates[1](images)) / 2)
+    kinds = list(module.kinds(ensemble, image, 0, None))
+    assert len(kinds) == 3
+    for images_of in kinds:
+        assert np.abs(images_of(8.0) - image).max() == pytest.approx(8.0, rel=1e-3)
+        model = handle_of(image, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 100)
+        module.search_radius(model, image.astype(np.float64), images_of)
+        assert model.best is not None
+        radius = FAR / np.abs(normal).sum()
+        assert np.abs(model.best.astype(np.float64) - image).max() == pytest.approx(radius, abs=1.5)
+    assert len(list(module.kinds(ensemble, image, None, 1))) == 2
+
+
+def test_no_query_is_spent_on_a_kind_that_is_no_nearer_than_the_best_known(load_main: LoadMain) -> None:
+    module, image, normal = load_main("ensemble-transfer"), clean_image(), low_normal()
+    model = handle_of(image, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 100)
+    model.best_distance = 0.01
+    for images_of in module.kinds(module.Ensemble([Linear(image, normal, FAR)]), image, 0, None):
+        module.search_radius(model, image.astype(np.float64), images_of)
+    assert model.queries_left == 100
