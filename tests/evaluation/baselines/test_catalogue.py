@@ -58,7 +58,7 @@ DIGESTS = {
     "compact-prior-opt": "sha256:9b507e4588cffbce76a99e4d4cadfbd8b49138ef3cb5b85467ae991d48ab17e6",
     "compact-single-step-transfer": "sha256:2315d84a79f3ad9c553fde4623eb8154062d08f0c6ebda0c0cdd24ac3c91c9f0",
     "compact-sqba": "sha256:d8957afb8b26f2355d0fc90417875e5b3405f03067772266e21193cc9920777e",
-    "ensemble-transfer": "sha256:e3f592075c115ad7fd5ecdd543c3d7b9531688c6530f9ab736f8918942ca83fd",
+    "ensemble-transfer": "sha256:590adef3213f1cc8b20540d269bef6d0633ba5bce1ea9a956446bb921eebd377",
     "evolutionary": "sha256:e21d86e0f3eee4d0e949467a156c59c8c5f90a5dd56e45dfd7778b8ed15c9870",
     "gaussian-noise": "sha256:9e5977627a9c2ff786e67b707f6d8d4b11060d0fa9c0bd5f8b461772b2f8a670",
     "geoda": "sha256:25c900dd8f409ddae44185c626366055d34fc9c0779cd357b4c4ebf4cf62f003",
