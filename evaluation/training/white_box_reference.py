@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,9 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from evaluation.baselines.shared import lite_network, network
+from evaluation.baselines.shared import lite_network, network, scaled_lite_network
+from evaluation.baselines.shared.smoothed_classifier import SmoothedClassifier
+from evaluation.baselines.shared.weighted_ensemble import load_ensemble
 from evaluation.domain.images import Images
 from evaluation.domain.samples import Sample
 from evaluation.scoring.distances import Distances, l2_each
@@ -28,14 +30,12 @@ largest values.
 
 
 def network_in(repository: Path) -> nn.Module | None:
-    """Return the network of a bundled submission in evaluation mode; None if it has none that Gauntlet knows."""
-    weights = repository / "weights.safetensors"
-    if (repository / "lite_network.py").is_file():
-        return lite_network.load_network(weights)
-    if not (repository / "network.py").is_file() or not weights.is_file():
-        return None
-    noise = any(name.endswith(".noise") for name in load_file(weights))
-    return network.load_network(weights, noise_level=float(noise))
+    """Return the network whose labels a bundled submission gives, in evaluation mode; None if it has none.
+
+    The name of the repository decides: another program may have the same weights behind something without gradients.
+    """
+    load = _LOADERS.get(repository.name)
+    return load(repository / "weights.safetensors") if load else None
 
 
 def nearest_whole_levels(attacked: nn.Module, samples: Sequence[Sample]) -> Distances:
@@ -60,6 +60,34 @@ def nearest_whole_levels(attacked: nn.Module, samples: Sequence[Sample]) -> Dist
             distances = np.minimum(distances, np.where(wrong, l2_each(rounded, images), math.inf))
         found[chosen] = distances
     return found
+
+
+def _network(weights: Path) -> nn.Module:
+    noise = any(name.endswith(".noise") for name in load_file(weights))
+    return network.load_network(weights, noise_level=float(noise))
+
+
+def _smoothed(weights: Path) -> nn.Module:
+    return SmoothedClassifier(network.load_network(weights)).eval()
+
+
+def _scaled(name: str) -> Callable[[Path], nn.Module]:
+    return lambda weights: scaled_lite_network.load_network(name, weights)
+
+
+_LOADERS: Mapping[str, Callable[[Path], nn.Module]] = {
+    "adversarial-logit-pairing": _network,
+    "compact-plain": _network,
+    "compact-robust": _network,
+    "compact-robust-025": _network,
+    "efficientnet-lite0": lite_network.load_network,
+    "frozen-noise": _network,
+    "mutual-ensemble": load_ensemble,
+    "plain-resnet": _network,
+    "randomised-smoothing": _smoothed,
+    "trades-ensemble": load_ensemble,
+} | {name: _scaled(name) for name in scaled_lite_network.VARIANTS}
+"""How the networks of bundled models are made of their weights."""
 
 
 def _labels(attacked: nn.Module, images: Images) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

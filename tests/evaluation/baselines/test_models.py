@@ -13,6 +13,9 @@ import torch
 
 from evaluation.baselines.shared.network import as_input
 from evaluation.datasets.load import load_dataset
+from evaluation.domain.players import TrackName
+from evaluation.formats.query.catalogue import Baseline, baselines
+from evaluation.training.white_box_reference import network_in
 
 FLOORS = {
     "plain-resnet": 0.95,
@@ -89,3 +92,21 @@ def test_an_ensemble_sums_the_logits_of_its_members_with_weights(loaded_main: Ca
     with torch.inference_mode():
         one, other, third = (member(images) for member in ensemble.members)
         torch.testing.assert_close(ensemble(images), 0.25 * one + 0.25 * other + 0.5 * third)
+
+
+MODELS = [each for each in baselines() if each.track is TrackName.MODEL and not each.missing_package]
+
+
+@pytest.mark.parametrize("baseline", MODELS, ids=lambda each: each.name)
+def test_the_network_of_a_bundled_model_gives_the_labels_of_its_program(
+    baseline: Baseline, loaded_main: Callable[[str], ModuleType]
+) -> None:
+    network = network_in(baseline.repository())
+    if baseline.name in ("numpy-classifier", "transformation-ensemble"):
+        assert network is None, "it has no torch, or answers for views that have no gradients"
+        return
+    assert network is not None
+    images = np.stack([sample.image for sample in load_dataset("digits").samples("dev", 20)])
+    with torch.inference_mode():
+        labels = network(as_input(images)).argmax(1).tolist()
+    assert labels == loaded_main(baseline.name).predict(images).tolist()

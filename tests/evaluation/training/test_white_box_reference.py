@@ -6,11 +6,12 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
+from evaluation.baselines.shared import scaled_lite_network
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.catalogue import find_baseline
 from evaluation.training.white_box_reference import nearest_whole_levels, network_in
 
 SHAPE = (16, 16, 3)
@@ -45,7 +46,10 @@ def test_an_image_that_is_labelled_wrong_has_distance_0() -> None:
     assert nearest_whole_levels(model, [Sample(0, image, label=1)]).tolist() == [0.0]
 
 
-def test_networks_of_bundled_models_are_known_and_others_are_not(tmp_path: Path) -> None:
-    assert network_in(find_baseline("frozen-noise").repository()) is not None
-    assert network_in(find_baseline("numpy-classifier").repository()) is None
+def test_networks_of_packages_have_the_names_of_their_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(scaled_lite_network, "load_network", lambda name, weights: asked.append((name, weights)))
+    for name in scaled_lite_network.VARIANTS:
+        network_in(tmp_path / name)
+    assert asked == [(name, tmp_path / name / "weights.safetensors") for name in scaled_lite_network.VARIANTS]
     assert network_in(tmp_path) is None
