@@ -32,7 +32,7 @@ def join_site(request: HttpRequest) -> JsonResponse:
         key = given["key"]
         if not isinstance(key, str):
             raise TypeError
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return _refused(Refusal("the body is not a JSON object with a key", fix="use: manage.py join"))
     try:
         shared = settings.HOST_SETTINGS()  # before the key is used up

@@ -33,6 +33,8 @@ REQUESTS = [
     BadRequest("submissions?state=nothing", 400, "invalid", "state: use one of received"),
     BadRequest("submissions/1/log?after=-1", 400, "invalid", "after: use a whole number from 0"),
     BadRequest(SUBMIT, 400, "invalid", "send JSON", "{"),
+    BadRequest(SUBMIT, 400, "invalid", "nested too deeply", "[" * 4000),
+    BadRequest(SUBMIT, 400, "invalid", "nested too deeply", '{"commit":' * 4000),
     BadRequest(SUBMIT, 400, "invalid", "correct the value", "[]"),
     BadRequest(SUBMIT, 400, "invalid", "tag: unknown; the body may have commit", '{"commit": "1", "tag": "x"}'),
     BadRequest(SUBMIT, 400, "invalid", "commit: use a string", '{"commit": 1}'),
