@@ -20,6 +20,7 @@ from evaluation.parsing.limited_process import Fields, ask_once
 MANIFEST_NAME = "submission.toml"
 MAX_MANIFEST_BYTES = 16 << 10
 MAX_TITLE_CHARACTERS = 120
+MAX_LICENCE_CHARACTERS = 200
 
 _SECONDS, _MEMORY_BYTES = 5, 1 << 30
 """Limits of the process that reads a manifest. A key of thousands of parts takes half a second."""
@@ -323,7 +324,11 @@ def _title(value: str, lines: _Text) -> str:
 
 def _licence(value: str, lines: _Text) -> str:
     try:
-        return normal_licence(value)
+        licence = normal_licence(value)
     except ValueError as error:
         fix = "use an SPDX identifier (https://spdx.org/licenses), for example: " + _EXAMPLES["licence"]
         lines.refuse(lines.line_of_key("licence"), str(error), fix)
+    if len(licence) > MAX_LICENCE_CHARACTERS:
+        problem = f"licence has {len(licence):,} characters"
+        lines.refuse(lines.line_of_key("licence"), problem, f"shorten it to {MAX_LICENCE_CHARACTERS}")
+    return licence

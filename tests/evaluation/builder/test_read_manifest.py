@@ -39,7 +39,8 @@ def test_the_manual_has_the_keys_of_a_manifest_and_no_others(root: Path) -> None
         (key, {str: "string", bool: "true or false"}[kind], "no" if key in manifest._OPTIONAL else "yes")
         for key, kind in manifest._TYPES.items()
     ]
-    assert f"at most {manifest.MAX_TITLE_CHARACTERS} characters" in section
+    for most in (manifest.MAX_TITLE_CHARACTERS, manifest.MAX_LICENCE_CHARACTERS):
+        assert f"at most {most} characters" in section
     assert f"at most {MAX_MANIFEST_BYTES >> 10} KiB" in section
     (tracks,) = re.findall(r"^\| `track` .*$", section, re.MULTILINE)
     assert all(f"`{track}`" in tracks for track in TrackName)
@@ -94,6 +95,7 @@ def test_it_writes_licences_as_spdx_does(tmp_path: Path) -> None:
         (text(run='"python \\u0000"'), 3, "NUL", "remove it"),
         (text(title='""'), 4, "title is empty", "title ="),
         (text(title='"' + "x" * 121 + '"'), 4, "title has 121 characters", "shorten it to 120"),
+        (text(licence='"' + " OR ".join(["MIT AND ISC"] * 14) + '"'), 5, "licence has 234 characters", "to 200"),
         (text(title='"two\\nlines"'), 4, "line break", "one plain line"),
         (text(licence='"Apache 2"'), 5, "unknown licence 'Apache 2'; did you mean 'Apache-2.0'", "SPDX"),
         (text(licence='"MIT AND"'), 5, "not an SPDX expression", "SPDX"),
