@@ -178,9 +178,12 @@ def settle_late_tags(repository: Repository | None = None) -> int:
 
 
 def _given_up(repository: Repository | None) -> QuerySet[QuotaSlot]:
-    known = Submission.objects.filter(repository=OuterRef("repository"), tag=OuterRef("tag"))
+    same = {"repository": OuterRef("repository"), "tag": OuterRef("tag")}
+    # of another push of the tag, which was given up, too: what was decided on one is final for all
+    decided = QuotaSlot.objects.filter(**same, commit=OuterRef("commit")).exclude(problem="")
     slots = QuotaSlot.objects.filter(
-        ~Exists(known),
+        ~Exists(Submission.objects.filter(**same)),
+        ~Exists(decided),
         state=QuotaSlot.State.REFUNDED,
         reason=PUSH_BROKEN_OFF,
         problem="",

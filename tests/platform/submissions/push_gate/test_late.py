@@ -130,6 +130,21 @@ def test_a_tag_in_a_freeze_window_never_becomes_a_submission(
     assert not Submission.objects.exists()
 
 
+def test_what_was_decided_on_a_tag_is_final_for_each_push_that_was_given_up(
+    copy: Copy, alice: User, give_up: GiveUp, the_clock: FakeClock, competition: Competition
+) -> None:
+    commit = give_up()
+    _, end = copy.ask(alice, commit, "submission-1")
+    the_clock.forward(seconds=60)
+    assert settle_reservations() == 1
+    window = freeze(competition, the_clock.at)
+    copy.land(commit, "submission-1")
+    assert "arrived too late for a submission: submissions are frozen" in end()
+    the_clock.at = window.ends_at
+    assert settle_late_tags() == 0
+    assert not Submission.objects.exists()
+
+
 def test_it_respects_the_quota_and_waits_for_no_free_slot(
     copy: Copy, give_up: GiveUp, the_clock: FakeClock, take_slots: Callable[[int], None]
 ) -> None:
