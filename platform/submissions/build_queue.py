@@ -191,7 +191,10 @@ def _lost(build: Build) -> bool:
 def _overdue(submission: Submission, now: datetime) -> None:
     build = submission.builds.filter(finished_at=None).last()
     if build is not None:
-        release_claim(build, OVERDUE, f"{submission.state} since {in_words(submission.state_since)}")
+        with _locked(build) as current:
+            # read again: a builder may have claimed it, or begun its checks, since the sweep found it
+            if current is not None and current.deadline is not None and current.deadline < now:
+                release_claim(build, OVERDUE, f"{current.state} since {in_words(current.state_since)}")
         return
     with transaction.atomic():
         quota_ledger.lock(submission.repository)

@@ -91,6 +91,24 @@ def test_an_endless_build_is_a_platform_error_at_its_deadline(
     assert submission.builds.get().outcome == "overdue"
 
 
+def test_a_builder_keeps_what_it_claims_during_a_sweep(
+    submission: Submission, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Submission.objects.update(state_since=the_clock.at, deadline=the_clock.at + state_timeouts.RECEIVED)
+    the_clock.forward(days=1, minutes=1)
+    overdue = build_queue._overdue
+
+    def later(late: Submission, now: datetime) -> None:
+        assert build_queue.claim(late.pk, "arena-1/build/1") is not None
+        overdue(late, now)
+
+    monkeypatch.setattr(build_queue, "_overdue", later)
+    build_queue.sweep()
+    build = Build.objects.get()
+    assert (build.outcome, build.finished_at) == ("", None)
+    assert build.held().exists()
+
+
 def test_a_submission_without_a_builder_stays_in_the_queue_and_is_refunded(
     submission: Submission, the_clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
