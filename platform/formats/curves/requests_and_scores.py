@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,7 +13,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.sample_set_selectors import sample_set_for
 from competitions.selectors import rules_in_force
-from core import clock, event_log, submission_traces, worker_notifications
+from core import clock, event_log, platform_error_report, submission_traces, worker_notifications
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves import NAME
@@ -23,6 +24,8 @@ from rounds.models import Round
 from submissions.models import Submission
 from submissions.selectors import ready_submissions
 from workers.models import Priority
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -82,15 +85,22 @@ def score(benchmarks: QuerySet[Benchmark]) -> None:
     groups = benchmarks.filter(~Exists(scored)).order_by().values(*keys)
     complete = groups.annotate(open=Count("pk", filter=Q(result=""))).filter(open=0)
     for key in complete.values_list(*keys).order_by(*keys):
-        with transaction.atomic():
-            submission = Submission.objects.select_for_update(no_key=True).get(pk=key[0])
-            if ModelScore.objects.filter(**dict(zip(keys, key, strict=True))).exists():
-                continue  # another process was faster
-            played = _of(*key)
-            ModelScore.objects.bulk_create(standings_of(played), ignore_conflicts=True)
-            if played.filter(round=None).exists():
-                event_log.record("score", submission)
-                submission_traces.span_of_commit("score", submission.pk)
+        try:
+            _score(*key)
+        except Exception as error:  # any error: the others are still scored
+            platform_error_report.report(log, error, "submission %s cannot be scored", key[0])
+
+
+def _score(submission: int, samples: int, rules: int) -> None:
+    with transaction.atomic():
+        locked = Submission.objects.select_for_update(no_key=True).get(pk=submission)
+        if ModelScore.objects.filter(submission=submission, sample_set=samples, rules=rules).exists():
+            return  # another process was faster
+        played = _of(submission, samples, rules)
+        ModelScore.objects.bulk_create(standings_of(played), ignore_conflicts=True)
+        if played.filter(round=None).exists():
+            event_log.record("score", locked)
+            submission_traces.span_of_commit("score", locked.pk)
 
 
 def _of(submission: int, samples: int, rules: int) -> QuerySet[Benchmark]:

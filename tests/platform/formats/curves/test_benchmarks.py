@@ -244,6 +244,16 @@ def test_the_seed_is_one_for_all_submissions_of_a_team_and_another_for_each_atta
     assert len({*seeds[0], *seeds[2]}) == 2 * len(attacks)
 
 
+def test_a_lost_result_delays_no_score_of_others(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    first, second = stage.submit("owls", ALL), stage.submit("foxes", ALL)
+    requests_and_scores.sweep()
+    play_all()
+    Benchmark.objects.filter(pk=first.benchmarks.earliest("pk").pk).update(result="0" * 64)
+    requests_and_scores.sweep()
+    assert set(ModelScore.objects.values_list("submission", flat=True)) == {second.pk}
+    assert [each.getMessage() for each in caplog.records] == [f"submission {first.pk} cannot be scored"]
+
+
 def document_attacks(competition: Competition) -> list[dict[str, Any]]:
     """Return the attacks of the rules as its file lists them."""
     return list(competition.rules_versions.get().values["attacks"])
