@@ -21,7 +21,7 @@ class BenchmarkAdmin(ItemAdmin):
         benchmarks,
         "benchmark",
         replayed="Its submission has a score when all its benchmarks are played.",
-        given_up="Its submission has no score until it is replayed.",
+        given_up="Its submission has no score until it is replayed; of a leaderboard, its slot is refunded.",
     )
     list_display = (
         "__str__", linked("submission"), linked("round"), labelled("state", STATE_COLOURS), "priority", "accuracy",

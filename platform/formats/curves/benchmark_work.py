@@ -8,10 +8,13 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from core import clock
 from evaluation.formats.curves.rules import CurvesRules
 from formats.curves.models import Benchmark
 from rounds.models import Round
+from submissions import quota_ledger
 from submissions.models import Submission
+from submissions.services import refund
 from workers.calibration import calibration
 from workers.models import Worker
 from workers.sandboxes import Sandbox
@@ -65,6 +68,12 @@ class BenchmarkWork(RowWork[Benchmark]):
 
     def fault_columns(self, fault: str) -> dict[str, Any]:
         return {"fault": fault}
+
+    def given_up(self, item: Benchmark, reason: str) -> None:
+        """Refund the slot of the submission, whose leaderboard waits for an organiser; a round waits, too."""
+        Benchmark.objects.filter(pk=item.pk).update(given_up_at=clock.database_now())
+        if item.round_id is None:
+            refund(submission=item.submission, reason=quota_ledger.FAULT)
 
 
 benchmarks = BenchmarkWork()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import URLPattern
 
 from api.extension_points import further_addresses
@@ -71,9 +71,9 @@ def players_with_open_proofs() -> QuerySet[Player]:
 
 @void_by_platform.add
 def given_up() -> QuerySet[Submission]:
-    """Return the submissions that have no score because a benchmark was given up after platform errors."""
-    failed = Benchmark.objects.filter(round=None, state=Benchmark.State.FAILED)
-    return Submission.objects.filter(pk__in=failed.values("submission"))
+    """Return the submissions of which a benchmark was given up after platform errors, also if it was replayed since."""
+    failed = Q(state=Benchmark.State.FAILED) | Q(given_up_at__isnull=False)
+    return Submission.objects.filter(pk__in=Benchmark.objects.filter(failed, round=None).values("submission"))
 
 
 submissions = SubmissionFormat(

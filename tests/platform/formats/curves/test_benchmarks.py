@@ -28,9 +28,11 @@ from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
 from formats.curves import benchmark_runs, requests_and_scores, stored_results
 from formats.curves.benchmark_runs import seed_of
+from formats.curves.benchmark_work import benchmarks
 from formats.curves.models import Benchmark, ModelScore
 from repositories.models import Repository
-from submissions.models import Player, Submission
+from submissions.models import Player, QuotaSlot, Submission
+from submissions.quota_ledger_check import differing_slots
 from submissions.services import withdraw
 from tests.evaluation.formats.curves.results_of import results_of
 from tests.platform.conftest import FakeClock
@@ -188,6 +190,30 @@ def test_a_platform_error_is_tried_again_and_costs_nothing(stage: Stage, client:
     the_clock.forward(hours=2)
     stage.play()
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+
+
+def test_a_benchmark_that_is_given_up_refunds_the_slot(stage: Stage, client: Client, the_clock: FakeClock) -> None:
+    submission = stage.submit("owls", ALL)
+    QuotaSlot.objects.create(
+        repository=submission.repository, commit=submission.commit, tag=submission.tag, title=submission.title,
+        licence="MIT", reserved_by=submission.submitted_by, reserved_at=clock.now(), state=QuotaSlot.State.USED,
+        submission=submission,
+    )  # fmt: skip
+    requests_and_scores.sweep()
+    for host in ("arena-1", "arena-2", "arena-1"):
+        while (claimed := queue.claim(Worker(name=f"{host}/0", worker_class="cpu"))) is not None:
+            assert claimed.kind.release(claimed.claim, fault="the disk is full")
+        the_clock.forward(minutes=11)
+    assert {each.state for each in submission.benchmarks.all()} == {"failed"}
+    slot = QuotaSlot.objects.get()
+    assert (slot.state, slot.reason) == ("refunded", "fault")
+    assert list(differing_slots()) == []
+
+    for each in submission.benchmarks.all():
+        benchmarks.replay(each, None, "the disk was emptied")
+    stage.play()
+    assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+    assert list(differing_slots()) == []
 
 
 def test_the_newest_scored_submission_of_a_team_counts(stage: Stage, client: Client) -> None:
