@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef, Q
 from docker.errors import DockerException
 
 from core import clock
@@ -17,7 +17,7 @@ from evaluation.builder.image_archive import DIGEST_LABEL
 from evaluation.sandbox.docker_sandbox import DockerSandbox
 from submissions.extension_points import players_in_use
 from submissions.image_layers import remove_layers
-from submissions.models import Player
+from submissions.models import Player, Submission
 from submissions.player_builds import docker_builder, remove_unused_checkouts, sweep_installed
 from submissions.selectors import ready_submissions, submitted_baselines
 from workers.sandboxes import open_sandbox
@@ -56,6 +56,18 @@ def needed_players() -> set[str]:
     return {digest for players in groups for digest in players.order_by().values_list("digest", flat=True).distinct()}
 
 
+def needed_since(since: datetime) -> set[str]:
+    """Return the digests of players of which a newer submission or a disqualification made an end after `since`.
+
+    They count again where that is withdrawn or undone. Those that still count are among them.
+    """
+    newer = ready_submissions().filter(repository=OuterRef("repository"), pk__gt=OuterRef("pk"), state_since__lte=since)
+    counted = Submission.objects.filter(
+        ~Exists(newer), Q(disqualified_at=None) | Q(disqualified_at__gt=since), state=Submission.State.READY
+    )
+    return set(Player.objects.filter(submissions__in=counted).order_by().values_list("digest", flat=True).distinct())
+
+
 def collect() -> int:
     """End leftovers of dead workers, remove unused images, layers and checkouts; return the number of images."""
     sandbox = open_sandbox()
@@ -92,7 +104,8 @@ def keep() -> None:
     for image in Player.objects.filter(digest__in=needed).exclude(image="").values_list("image", flat=True).distinct():
         if builder.has(image):
             builder.keep(image)
-    remove_layers(needed, base, newer_than=clock.now() - settings.IMAGES_KEPT)
+    since = clock.now() - settings.IMAGES_KEPT
+    remove_layers(needed | needed_since(since), base, newer_than=since)
 
 
 def _remove_images(sandbox: DockerSandbox) -> int:

@@ -8,12 +8,16 @@ import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from django.core.files.storage import storages
+from pytest_django import Settings
 
 from competitions.models import FreezeWindow, RulesVersion, SampleSet
 from core import clock, object_store
+from evaluation.sandbox.docker_sandbox import DockerSandbox
 from formats.query.leaderboards.models import Pool, PoolPlace
 from formats.query.matches.models import Match
 from repositories.models import Repository
@@ -21,6 +25,9 @@ from rounds.models import Round, RoundEntry
 from submissions import player_builds, unused_image_removal
 from submissions.image_layers import remove_layers
 from submissions.models import Player, Submission
+
+if TYPE_CHECKING:
+    from tests.platform.conftest import FakeClock
 
 pytestmark = pytest.mark.django_db
 
@@ -177,3 +184,37 @@ def test_stored_images_of_old_unused_players_are_removed_except_shared_layers(
     identities = {image.removeprefix("sha256:") for image in (base, images_of["young"], images_of["needed"])}
     assert removed == 2
     assert left == layers | identities
+
+
+def test_a_superseded_player_keeps_its_image_for_two_weeks_however_old_it_is(
+    submit: Callable[..., Submission],
+    player: MakePlayer,
+    tmp_path: Path,
+    the_clock: FakeClock,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If the newer submission is withdrawn or disqualified, it counts again and is played against the next pool."""
+    builder = Mock(**{"keep_base_image.return_value": kept(tmp_path, "base", "debian"), "has.return_value": False})
+    monkeypatch.setattr(unused_image_removal, "open_sandbox", lambda: Mock(spec=DockerSandbox))
+    monkeypatch.setattr(unused_image_removal, "docker_builder", lambda: builder)
+    images = {}
+    for name in ("first", "second", "third"):
+        submission, made = submit("model", {"main.py": name}), player(name)
+        images[name] = kept(tmp_path, name, "debian", f"weights of {name}")
+        Player.objects.filter(pk=made.pk).update(image=images[name])
+        Submission.objects.filter(pk=submission.pk).update(state="ready", state_since=clock.now(), player=made)
+        the_clock.forward(days=settings.IMAGES_KEPT.days + 1)
+
+    def stored() -> list[str]:
+        unused_image_removal.keep()
+        return [name for name, image in images.items() if object_store.size(image.removeprefix("sha256:"))]
+
+    Submission.objects.filter(player__title="third").update(state_since=clock.now())
+    assert stored() == ["second", "third"]
+    the_clock.forward(days=settings.IMAGES_KEPT.days)
+    assert stored() == ["third"]
+    Submission.objects.filter(player__title="third").update(disqualified_at=clock.now())
+    assert stored() == ["third"]
+    the_clock.forward(days=settings.IMAGES_KEPT.days)
+    assert stored() == []
