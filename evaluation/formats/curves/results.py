@@ -42,7 +42,7 @@ class Results:
     distances: Floats
     """The distance of the nearest adversarial that the search over budgets, or an optimising attack, found, (n,).
 
-    Of an attack that is run at the fixed budget alone: of what it found within it.
+    Of an attack that is run at the fixed budget alone: of what it found within it. In results of a site: `nearest`.
     """
     tried_budgets: Floats
     """The budgets that the search tried, (n, tries) in this order; NaN: none."""
@@ -64,6 +64,15 @@ class Results:
         """Whether distances are as small as the attack could make them: not of one at the fixed budget alone."""
         optimised = self.threat_model.capability is Capability.OPTIMISED
         return optimised or self.tried_budgets.shape[1] > 0 or not self.distances.any()
+
+    @property
+    def nearest(self) -> Floats:
+        """The distance of the nearest adversarial of all runs of the attack, those at the fixed budget included, (n,).
+
+        Success is not monotone in the budget: a search may miss an adversarial that the run at the fixed budget found.
+        """
+        found: Floats = np.minimum(self.distances, self.traces.min(axis=1, initial=np.inf))
+        return found
 
     @property
     def right(self) -> Booleans:

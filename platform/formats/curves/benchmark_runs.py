@@ -10,6 +10,7 @@ import hmac
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -145,7 +146,7 @@ def benchmark(
 def attacked(
     model: Classifier, samples: Sequence[Sample], attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
 ) -> Results:
-    """Attack a model on all samples."""
+    """Attack a model on all samples. Distances are those of the nearest adversarials of all runs of the attack."""
     if knowledge_of(attack) not in model.offers:
         raise ModelFailedError(Reason.NOT_OFFERED, f"{attack.name} is {knowledge_of(attack)}")
     run = BenchmarkRun(attack_of(attack), None, attack.goal, attack.norm)
@@ -155,7 +156,8 @@ def attacked(
     subject = Subject(model, samples, dataset, starts=starts)
     require(run, subject)
     parts = [play_batch(run, subject, samples[at : at + BATCH], settings) for at in range(0, len(samples), BATCH)]
-    return joined(parts, dataset_digest(samples))
+    found = joined(parts, dataset_digest(samples))
+    return replace(found, distances=found.nearest)
 
 
 def seed_of(competition: Competition, player: Player, samples_digest: str, attack: ListedAttack) -> int:

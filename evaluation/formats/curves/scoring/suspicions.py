@@ -79,12 +79,8 @@ def worst_case(results: Sequence[Results]) -> Floats:
     """Return the smallest distance of each image over several attacks with one norm on the same images, (n,)."""
     if len({(each.dataset_digest, each.threat_model.norm) for each in results}) != 1:
         raise ValueError("the results are of different images or norms")
-    found: Floats = np.minimum.reduce([np.minimum(each.distances, _nearest_traced(each)) for each in results])
+    found: Floats = np.minimum.reduce([each.nearest for each in results])
     return found
-
-
-def _nearest_traced(results: Results) -> Floats:
-    return np.asarray(results.traces.min(axis=1, initial=np.inf))
 
 
 def _stronger_with_less(norm: Norm, white: Sequence[Results], others: Sequence[Results]) -> Iterable[SuspicionWarning]:

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from django.test import Client
+from torch import Tensor
+from torch.nn.functional import one_hot
 
 from accounts.models import User
 from accounts.services import create_team
@@ -21,11 +24,14 @@ from competitions.services import enter, import_competition
 from core import clock, object_store, worker_notifications
 from core.errors import Fault, Refusal
 from evaluation.domain.failure_reasons import Reason
-from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError
+from evaluation.domain.images import ImageShape
+from evaluation.domain.samples import Sample
+from evaluation.formats.curves.models.classifier import Classifier, Loss
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, as_images, as_pixels
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import encode
-from evaluation.formats.curves.threat_models import Capability, Knowledge, ThreatModel
+from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm, ThreatModel
 from formats.curves import benchmark_runs, requests_and_scores, stored_results
 from formats.curves.benchmark_runs import seed_of
 from formats.curves.benchmark_work import benchmarks
@@ -122,8 +128,41 @@ def stage(db: None, root: Path, monkeypatch: pytest.MonkeyPatch, the_clock: Fake
     return made
 
 
+class Band(Classifier):
+    """A model that is wrong only where an image is brighter by exactly 34 of 255 steps."""
+
+    name, digest, classes, rounds = "band", "sha256:band", 2, True
+
+    @property
+    def offers(self) -> frozenset[Knowledge]:
+        return frozenset({Knowledge.DECISION, Knowledge.WHITE_BOX})
+
+    def seen(self, images: Tensor) -> Tensor:
+        return as_images(as_pixels(images))
+
+    def labels(self, images: Tensor) -> Tensor:
+        brighter = (self.seen(images).mean(dim=(1, 2, 3)) * 255 - 128).round()
+        return (brighter == 34).long()
+
+    def logits(self, images: Tensor) -> Tensor:
+        return one_hot(self.labels(images), self.classes).float()
+
+    def gradient(self, images: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
+        return self.logits(images), torch.ones_like(images)
+
+
 HALF = {"l2": [0.0, 1.0, 9.0, np.inf], "linf": [0.0, 0.01, 0.25, 0.5]}
 ALL = {"l2": [9.0, 9.0, 9.0, 9.0], "linf": [0.01, 0.01, 0.01, 0.01]}
+
+
+def test_what_the_run_at_the_fixed_budget_finds_counts() -> None:
+    """No budget that the search tries is enough, but the fixed one is."""
+    listed = ListedAttack("bim", Goal.UNTARGETED, Norm.LINF, 10)
+    rules = CurvesRules(shape=ImageShape(4, 4, 1), classes=2, attacks=(listed,), budget_linf=0.135)
+    samples = [Sample(0, np.full(rules.shape, 128, np.uint8), label=0)]
+    found = benchmark_runs.attacked(Band(), samples, listed, rules, seed=0, dataset="grey")
+    assert not found.tried_found.any()
+    assert found.distances.tolist() == [34 / 255]
 
 
 def test_each_attack_of_the_rules_is_one_item_of_the_queue(stage: Stage) -> None:
