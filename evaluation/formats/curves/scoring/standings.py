@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,10 @@ from evaluation.formats.curves.results import Booleans, Floats
 
 GRID = tuple(number / 10 for number in range(31))
 """The budgets of curves, in multiples of the fixed one."""
+
+_DECIMALS = 10**10
+_ROUNDING = 1e-3
+"""More than double precision changes of a budget in units of the last decimal."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,11 @@ def standing_of(attacks: Sequence[tuple[Booleans, Floats]], budget: float) -> Mo
 
 
 def budgets_of(budget: float) -> list[float]:
-    """Return the budgets of a curve around a fixed one, which is one of them."""
-    return [round(share * budget, 10) for share in GRID]
+    """Return the budgets of a curve around a fixed one, which is one of them.
+
+    They are rounded up to ten decimals: a distance of 8/255 is within a budget of 8/255, as for the accuracy.
+    """
+    return [math.ceil(share * budget * _DECIMALS - _ROUNDING) / _DECIMALS for share in GRID]
 
 
 def curve_of(right: Booleans, distances: Floats, budgets: Sequence[float]) -> list[float]:
