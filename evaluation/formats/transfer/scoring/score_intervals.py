@@ -292,6 +292,8 @@ def _spread(
         total += np.where(there, weight * got / np.maximum(of, 1), 0.0)
         weighed += np.where(there, weight, 0.0)
     drawn = np.where(weighed > 0, total / np.where(weighed > 0, weighed, 1.0), score)
+    if score in (0.0, 1.0):  # no draw changes it, but sums of weights that are no whole numbers are rounded
+        drawn = np.full(RESAMPLES, score)
     resampled = score + (drawn - score) * sqrt(1 + draw.strata / draw.freedom)
     variance = _variance(resampled.tolist())
     if variance > 0:

@@ -79,6 +79,26 @@ def test_labels_of_another_number_of_images_are_refused() -> None:
         pair_images("a", "d", targeted=False, made=[True, True], labels=[0], truth=[0, 0], targets=[None, None])
 
 
+@pytest.mark.parametrize("track", [ATTACK, DEFENCE])
+@pytest.mark.parametrize("omitted", range(1, 20))
+def test_a_perfect_score_against_opponents_that_omitted_images_has_an_interval(
+    track: TransferTrack, omitted: int
+) -> None:
+    """Weights such as 0.95 are rounded in the sums, which change no score in any draw."""
+    labels = np.full((2, 2, 20), 0 if track is DEFENCE else 2)
+    made = np.ones((2, 20), np.bool_)
+    if track is DEFENCE:
+        made[0, :omitted] = False
+    else:
+        labels[:, 0, :omitted] = -1
+    pairs = field(labels, made)
+    rows = rows_of(pairs, track)
+    assert [row.score for row in rows] == [1.0, 1.0]
+    for interval in score_intervals(pairs, rows, epsilons=[8] * 20, opponents=Opponents.COVERAGE).values():
+        assert (interval.low, interval.high) == share_interval(1.0, 20)
+        assert set(interval.resampled.tolist()) == {1.0}
+
+
 @pytest.mark.parametrize("track", [ATTACK, TARGETED, DEFENCE])
 @pytest.mark.parametrize("opponents", Opponents)
 def test_resampled_scores_are_those_of_drawn_images(track: TransferTrack, opponents: Opponents) -> None:
