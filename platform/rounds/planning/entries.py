@@ -41,7 +41,8 @@ def eligible_entries(round_: Round, at: datetime) -> list[RoundEntry]:
 def _counted(round_: Round, counting: Counting, at: datetime) -> list[Submission]:
     """Return the chosen or else the newest submission of each repository, and baselines, in their order.
 
-    Where a final requires open source, others do not count.
+    Where a final requires open source, others do not count. Equal content of one team enters once, as what counts for
+    it if possible: a player of a bundle has one submission of each team.
     """
     final = round_.kind == Round.Kind.FINAL
     open_source = final and round_.competition.licence_policy == Competition.LicencePolicy.REQUIRED
@@ -55,8 +56,9 @@ def _counted(round_: Round, counting: Counting, at: datetime) -> list[Submission
         before = counted.get(submission.repository_id)
         if before is None or before.pk not in counting.chosen:
             counted[submission.repository_id] = submission
-    baselines = counting.baselines.filter(in_time).select_related(*related)
-    return sorted([*counted.values(), *baselines], key=lambda submission: submission.pk)
+    baselines = counting.baselines.filter(in_time).select_related(*related).order_by("-pk")
+    found = {(each.repository_id, each.player_id): each for each in (*baselines, *counted.values())}
+    return sorted(found.values(), key=lambda submission: submission.pk)
 
 
 def _prior_key(places: Mapping[int, int]) -> Callable[[Submission], tuple[bool, int, bool, int]]:

@@ -15,6 +15,7 @@ from competitions.pseudonyms import public_name
 from core import clock
 from core.errors import Fault, Refusal
 from core.models import Event
+from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.rules import QueryRules
 from formats.query.leaderboards.choose_submission import choose, choose_newest
 from formats.query.leaderboards.models import Evaluation, Pool, Standing
@@ -26,9 +27,11 @@ from rounds.planning.entries import frozen as frozen_entries
 from rounds.planning.freeze import freeze
 from rounds.publishing.licence_review import confirm_licence
 from rounds.publishing.publication import publish
+from rounds.release.signing_keys import public_key
 from rounds.running import lifecycle
 from submissions.models import Player, Submission
 from submissions.services import make_baseline, withdraw
+from tests.platform.bundle_content import bundle_content
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -398,3 +401,17 @@ def test_a_submission_that_was_made_a_baseline_enters_without_prizes_beside_the_
     assert (played.place is not None, played.eligible) == (True, False)
     publish(round_=round_, by=env.organiser)
     assert {counts.player.title, baseline.player.title} <= set(env.pool("model"))
+
+
+def test_equal_content_of_a_baseline_and_of_the_one_that_counts_enters_once(env: RoundFixture) -> None:
+    """Otherwise the bundle has a player with two submissions of one team, and nobody can verify it."""
+    env.field(2, 2)
+    older, baseline, counts = (env.submission("owls", "model", 3) for _ in range(3))
+    for each in (older, baseline):
+        make_baseline(submission=each, by=env.organiser, reason="everybody knows it")
+    round_ = env.scored(env.plan())
+    assert (round_.state, round_.problem) == ("scored", "")
+    entered = round_.entries.filter(submission__repository=counts.repository)
+    assert list(entered.values_list("submission", "eligible")) == [(counts.pk, True)]
+    report = verify(bundle_content(round_), public_key())
+    assert report.ok, report.problems
