@@ -11,7 +11,7 @@ from typing import IO, Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from competitions.models import Competition, SampleSet
+from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.origin import signed_team_slug
 from competitions.sample_store import samples_of
 from core import object_store, worker_notifications
@@ -22,7 +22,7 @@ from formats.curves import NAME, requests_and_scores
 from formats.curves.best_known.best_known_check import wrong_improvements
 from formats.curves.dashboard_part import dashboard_part, preview
 from formats.curves.models import Benchmark, ModelScore
-from formats.curves.stored_results import commitment_to_field, outcome_of, ranking_value, standing_lines
+from formats.curves.stored_results import check_size, commitment_to_field, outcome_of, ranking_value, standing_lines
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
@@ -42,6 +42,10 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
 
     def counting(self, competition: Competition, at: datetime) -> Counting:
         return Counting(ready_submissions())
+
+    def check_field(self, round_: Round, entries: Sequence[RoundEntry], rules: RulesVersion) -> None:
+        attacks = rules.rules_as(CurvesRules).attacks
+        check_size(models=len(entries), attacks=len(attacks), samples=round_.sample_set.count)
 
     def freeze(self, round_: Round, entries: Sequence[RoundEntry]) -> None:
         if round_.rules is None or round_.sample_set is None:

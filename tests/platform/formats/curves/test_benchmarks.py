@@ -19,7 +19,8 @@ from torch.nn.functional import one_hot
 
 from accounts.models import User
 from accounts.services import create_team
-from competitions.models import Competition, FrozenLeaderboards
+from competitions.models import Competition, FrozenLeaderboards, SampleSet
+from competitions.selectors import rules_in_force
 from competitions.services import enter, import_competition
 from core import clock, object_store, worker_notifications
 from core.errors import Fault, Refusal
@@ -36,7 +37,9 @@ from formats.curves import benchmark_runs, requests_and_scores, stored_results
 from formats.curves.benchmark_runs import seed_of
 from formats.curves.benchmark_work import benchmarks
 from formats.curves.models import Benchmark, ModelScore
+from formats.curves.round_format import CurvesRounds
 from repositories.models import Repository
+from rounds.models import Round, RoundEntry
 from submissions.models import Player, QuotaSlot, Submission
 from submissions.quota_ledger_check import differing_slots
 from submissions.services import withdraw
@@ -413,3 +416,11 @@ def test_the_history_shows_the_best_model_so_far(stage: Stage, client: Client, t
     assert "<svg" in team
     assert "1 submission tried. No selection by score takes place: the newest one counts." in team
     assert Benchmark.objects.filter(state="played").count() == 12
+
+
+def test_a_round_whose_bundle_could_not_be_read_is_refused(stage: Stage) -> None:
+    """A line for each of 4 attacks against each model has every image."""
+    large, rules = Round(sample_set=SampleSet(count=10_000)), rules_in_force(stage.competition)
+    CurvesRounds().check_field(large, [RoundEntry()] * 50, rules)
+    with pytest.raises(Refusal, match=r"could have 65,\d{3},\d{3} bytes, and at most 64,000,000 can be read"):
+        CurvesRounds().check_field(large, [RoundEntry()] * 52, rules)
