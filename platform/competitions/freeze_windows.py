@@ -15,6 +15,7 @@ from competitions.models import Competition, FreezeWindow
 from competitions.permissions import require, require_not_archived
 from competitions.selectors import effective_windows
 from core import clock, event_log
+from core.calendar_range import require_in_calendar
 from core.errors import Refusal, RefusedInState
 from core.roles import Right
 from core.time_format import in_words
@@ -52,6 +53,7 @@ def check_plan(window: FreezeWindow) -> None:
 
     A start within `START_TOLERANCE` becomes now. The result is valid until the current transaction ends.
     """
+    require_in_calendar(window.starts_at, window.ends_at)
     _lock(window.competition)
     now = clock.database_now()
     saved = FreezeWindow.objects.filter(pk=window.pk).first()
@@ -120,6 +122,7 @@ def open_window(*, window: FreezeWindow, by: User, reason: str) -> None:
 
 def extend_window(*, window: FreezeWindow, ends_at: datetime, by: User, reason: str) -> None:
     """Move the end of a window to a later time. Raise `Refusal` if it has ended or `ends_at` is not later."""
+    require_in_calendar(ends_at)
     with transaction.atomic():
         locked = _locked(window, by)
         if ends_at <= locked.ends_at:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Self, TypeVar
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import F, Q, UniqueConstraint
@@ -22,6 +23,7 @@ from competitions.organiser_page_models import Announcement, Page, TermsAcceptan
 from competitions.rules import rules_of
 from competitions.rules_reader import Rules
 from competitions.uploaded_data_set_models import DataSetUpload, UploadedDataSet
+from core.calendar_range import require_in_calendar
 from core.errors import Refusal
 from core.roles import OrganiserRole
 
@@ -123,6 +125,17 @@ class Competition(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def clean(self) -> None:
+        """Raise `ValidationError` for a time that no page could write."""
+        wrong = {}
+        for name in ("starts_at", "ends_at"):
+            try:
+                require_in_calendar(*filter(None, [getattr(self, name)]))
+            except Refusal as refusal:
+                wrong[name] = f"{refusal.problem}: {refusal.fix}"
+        if wrong:
+            raise ValidationError(wrong)
 
 
 class CompetitionOrigin(models.Model):

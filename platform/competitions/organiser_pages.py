@@ -11,6 +11,7 @@ from accounts.models import User
 from competitions.models import Announcement, Competition, Page
 from competitions.permissions import require
 from core import clock, event_log
+from core.calendar_range import require_in_calendar
 from core.errors import Refusal
 from core.roles import Right
 
@@ -56,8 +57,9 @@ def drop_page(*, page: Page, by: User | None) -> None:
 
 
 def announce(*, competition: Competition, title: str, text: str, published_at: datetime, by: User) -> Announcement:
-    """Publish an announcement at a time. Raise `Refusal` unless `by` is an organiser."""
+    """Publish an announcement at a time. Raise `Refusal` unless `by` is an organiser, and for one out of range."""
     require(by, competition, Right.ANSWER)
+    require_in_calendar(published_at)
     with transaction.atomic():
         made = Announcement.objects.create(
             competition=competition, title=title, text=text, published_at=published_at, changed_at=published_at
@@ -87,8 +89,11 @@ def announce_once(
 
 
 def change_announcement(*, announcement: Announcement, title: str, text: str, published_at: datetime, by: User) -> None:
-    """Change an announcement; feeds show it as updated. Raise `Refusal` unless `by` is an organiser."""
+    """Change an announcement; feeds show it as updated. Raise `Refusal` unless `by` is an organiser, and
+    for a time out of range.
+    """
     require(by, announcement.competition, Right.ANSWER)
+    require_in_calendar(published_at)
     with transaction.atomic():
         announcement.title, announcement.text, announcement.published_at = title, text, published_at
         announcement.changed_at = clock.now()

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from core.calendar_range import require_in_calendar
 from core.errors import Refusal, refusals_of
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -117,11 +118,12 @@ class TomlTable:
     def moment(self, key: str) -> datetime:
         """Return a time, which needs a time zone, in UTC."""
         value = self._given(key, None)
-        try:
-            if isinstance(value, datetime) and value.tzinfo is not None:
-                return value.astimezone(UTC)
-        except OverflowError:
-            pass
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            try:
+                require_in_calendar(value)
+            except Refusal as refusal:
+                raise self.refusal(key, refusal.problem, refusal.fix) from refusal
+            return value.astimezone(UTC)
         raise self.refusal(
             key, f"{_shown(value)} is not a time with a zone", "write a time like 2026-11-21T12:00:00Z, without quotes"
         )

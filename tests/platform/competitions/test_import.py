@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from copy import deepcopy
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def test_it_rejects_a_slug_that_the_site_uses(db: None, document: dict[str, Any]
         (("tracks", "model", "baselines"), ["boundary"], r"\[tracks.model\] baselines"),
         (("tracks", "targeted"), None, r"\[tracks.targeted\] is missing"),
         (("competition", "starts_at"), "today", r"\[competition\] starts_at"),
+        (("competition", "ends_at"), datetime.max.replace(tzinfo=UTC), r"ends_at: the year 9999 is out of range"),
         (("rules", "query_budget"), 0, r"\[rules\] the rule query_budget"),
         (("rules", "setup_seconds"), float("inf"), r"\[rules\] the rule setup_seconds is inf"),
         (("rules", "setup_seconds"), float("nan"), r"\[rules\] the rule setup_seconds is nan"),

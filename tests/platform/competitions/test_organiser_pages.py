@@ -60,6 +60,8 @@ def test_it_rejects_people_who_do_not_organise(competition: Competition, alice: 
 
 def test_announcements_appear_at_their_time(competition: Competition, olga: User, the_clock: FakeClock) -> None:
     at = the_clock.at + timedelta(hours=2)
+    with pytest.raises(Refusal, match="the year 9999 is out of range"):  # no page could write it
+        announce(competition=competition, title="News", text="Soon.", published_at=at.replace(year=9999), by=olga)
     made = announce(competition=competition, title="News", text="Soon.", published_at=at, by=olga)
     assert list(announcements_of(competition)) == []
     assert list(announcements_of(competition, with_coming=True)) == [made]

@@ -100,6 +100,7 @@ def test_a_rejected_submission_shows_the_current_end(plan: Plan, olga: User, the
     ("starts", "ends", "reason", "named"),
     [
         (-1, 2, "late", "would begin in the past"),
+        (1, 7000 * 366 * 24, "for ever", "is out of range"),
         (4, 4, "none", "ends before it begins"),
         (5, 4, "back", "ends before it begins"),
         (2, 4, "twice", "overlaps the freeze window 'round 1'"),
