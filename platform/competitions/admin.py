@@ -26,7 +26,7 @@ from competitions import delete_or_archive_actions
 from competitions.clone_page import clone_page
 from competitions.extension_points import owns_window, sets_in_use
 from competitions.file_upload_page import upload_page
-from competitions.forms import ChangeWindowForm, ExtendForm, SampleSetForm, WindowForm
+from competitions.forms import ChangeWindowForm, ExtendForm, SampleSetForm, TrackForm, WindowForm
 from competitions.freeze_windows import (
     call_off_window,
     change_window,
@@ -146,6 +146,7 @@ class CompetitionAdmin(EditableAdmin):
 class TrackAdmin(EditableAdmin):
     """Tracks of competitions."""
 
+    form = TrackForm
     viewing = Right.SEE
     list_display = ("__str__", linked("competition"), "name", "title", "quota", "baselines")
     list_filter = (OF_COMPETITION, "name")

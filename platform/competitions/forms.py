@@ -1,4 +1,4 @@
-"""Admin forms for sample sets and freeze windows."""
+"""Admin forms for tracks, sample sets and freeze windows."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from django.core.exceptions import ValidationError
 from django.forms import CharField, ModelForm, SplitDateTimeField
 from unfold.widgets import UnfoldAdminSplitDateTimeWidget, UnfoldAdminTextareaWidget
 
+from competitions.bundled_baselines import bundled
 from competitions.competition_file_reader import REQUIRED_PURPOSES
 from competitions.freeze_windows import check_plan
-from competitions.models import FreezeWindow, SampleSet
+from competitions.models import FreezeWindow, SampleSet, Track
 from competitions.sample_set_selectors import imported_sets
+from competitions.toml_fields import Errors, TomlTable
 from core.administration.confirmed_actions import ReasonForm
 from core.errors import Refusal
 
 if TYPE_CHECKING:
     SampleSetModelForm = ModelForm[SampleSet]
+    TrackModelForm = ModelForm[Track]
     WindowModelForm = ModelForm[FreezeWindow]
 else:
-    SampleSetModelForm = WindowModelForm = ModelForm
+    SampleSetModelForm = TrackModelForm = WindowModelForm = ModelForm
 
 
 class SampleSetForm(SampleSetModelForm):
@@ -40,6 +43,22 @@ class SampleSetForm(SampleSetModelForm):
         if purpose != before and before in REQUIRED_PURPOSES and not others.filter(purpose=before).exists():
             raise ValidationError(f"This is the only {before} set. Import another {before} set first.")
         return purpose
+
+
+class TrackForm(TrackModelForm):
+    """Texts, quota and baselines of a track."""
+
+    def clean_baselines(self) -> list[str]:
+        """Return the names, read as those of a file. What the track lists already may stay; an empty field has none."""
+        track, listed = self.instance, self.cleaned_data["baselines"]
+        present = track.baselines if isinstance(track.baselines, list) else []
+        known = [*bundled(track.competition.format, track.name), *track.own_baselines, *map(str, present)]
+        errors = Errors()
+        table = TomlTable(f"[tracks.{track.name}]", {"baselines": listed or []}, ["baselines"], errors)
+        names = table.names("baselines", dict.fromkeys(known))
+        if errors:
+            raise ValidationError([f"{each.problem}: {each.fix}" for each in errors])
+        return names
 
 
 class WindowForm(WindowModelForm):
