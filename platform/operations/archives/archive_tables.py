@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Field, Model, Q, QuerySet
 
 from accounts.models import Invitation, Team, User
-from competitions.models import Competition, SampleSet, Track
+from competitions.models import Competition, FrozenLeaderboards, SampleSet, Track
 from core.models import Event
 from operations.archives.extension_points import ArchivedTables, KeysInValues, StoredObjects, archived_tables
 from repositories.models import PushCost
@@ -66,6 +66,8 @@ _SHARED = ArchivedTables(
             Objection.objects.filter(round__competition=competition, state=Objection.State.OPEN),
             "objections without an answer",
         ),
+        # nobody can unfreeze those of an imported competition
+        (FrozenLeaderboards.objects.filter(competition=competition), "freeze of its leaderboards"),
     ],
 )
 _CLEARED_OF_ITEMS: Mapping[str, Any] = {"fault_hosts": {}, "host_faults": 0, "lease_until": None, "claimed_at": None}

@@ -130,7 +130,8 @@ class _Export:
         if going_on:
             raise Refusal(
                 f"{self._competition.slug} is not at rest: {', '.join(going_on)}",
-                fix="let them end or cancel them, then export; take an archived competition back for that",
+                fix="let them end, cancel them or unfreeze the leaderboards, then export; take an archived competition "
+                "back for that",
             )
 
     def _write_rows(self, table: Table) -> None:

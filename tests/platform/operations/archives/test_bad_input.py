@@ -23,10 +23,11 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from accounts.models import User
-from competitions.models import Competition, FreezeWindow, SampleSet
+from competitions.models import Competition, FreezeWindow, FrozenLeaderboards, SampleSet
 from core import clock, event_log, object_store
 from core.errors import Refusal
 from core.site_identity import require_identity
+from formats.query.leaderboards.snapshots_and_freezes import unfreeze_leaderboards
 from operations.archives import importing
 from operations.archives.archive_reader import ArchiveFile
 from operations.archives.exporting import export_archive
@@ -303,6 +304,15 @@ def test_an_export_names_what_is_open(small: Competition, sample_sets: dict[str,
     Submission.objects.update(state="building")
     with pytest.raises(Refusal, match="1 rounds under way, 1 submissions that are built or checked"):
         export_archive(slug=small.slug, file=tmp_path / "digits.tar")
+
+
+def test_an_export_waits_until_the_leaderboards_are_live(small: Competition, tmp_path: Path) -> None:
+    """Nobody could unfreeze them on the other site."""
+    FrozenLeaderboards.objects.create(competition=small, since=clock.now())
+    with pytest.raises(Refusal, match="1 freeze of its leaderboards"):
+        export_archive(slug=small.slug, file=tmp_path / "digits.tar")
+    unfreeze_leaderboards(competition=small, by=User.objects.create_superuser("root"), reason="it is over")
+    assert export_archive(slug=small.slug, file=tmp_path / "digits.tar").rows
 
 
 def test_an_export_names_what_is_missing(small: Competition, tmp_path: Path) -> None:
