@@ -78,7 +78,8 @@ def _check(round_: Round, entries: Sequence[RoundEntry], eligible: bool) -> None
     require_state(round_, *Round.UNDER_WAY, act="changed by a licence review")
     if round_.kind != Round.Kind.FINAL:
         raise Refusal("only a final has prizes", fix="review the licence in the final")
-    for entry in entries:
+    # one that the freeze did not know may still be refused
+    for entry in entries if eligible else ():
         if entry.submission.baseline_at is not None:
             raise Refusal(f"{entry.submission} is a baseline, and wins no prize", fix="remove it from the selection")
         if entry.submission.repository.entry.ineligible_for_prizes:

@@ -236,6 +236,18 @@ def test_it_rejects_invalid_licence_reviews(env: RoundFixture, entry: RoundEntry
         confirm_licence(entries=[RoundEntry.objects.get(pk=entry.pk)], by=env.organiser, reason="it is free")
 
 
+def test_a_team_that_is_found_to_take_part_without_prizes_after_the_freeze_loses_them(
+    env: RoundFixture, entry: RoundEntry
+) -> None:
+    """The flag of its entry changes no frozen round, so organisers refuse the entries of the round."""
+    known = entry.round.entries.filter(eligible=True)[0]
+    Entry.objects.filter(pk=known.submission.repository.entry_id).update(ineligible_for_prizes=True)
+    refuse_licence(entries=[known], by=env.organiser, reason="the team belongs to an organiser")
+    assert not known.eligible
+    with pytest.raises(Refusal, match="without prizes"):
+        confirm_licence(entries=[RoundEntry.objects.get(pk=known.pk)], by=env.organiser, reason="it is free")
+
+
 def test_it_rejects_a_licence_once_the_round_is_published(env: RoundFixture, entry: RoundEntry) -> None:
     env.run(entry.round)
     publish(round_=entry.round, by=env.organiser)
