@@ -11,6 +11,7 @@ import pytest
 
 import demo
 from competitions.import_warnings import import_notes
+from competitions.models import Competition
 from competitions.sample_store import samples_of
 from competitions.services import export_competition, import_competition
 from core.errors import Refusal
@@ -80,3 +81,20 @@ def test_it_warns_of_a_first_pool_that_cannot_separate_attacks(
     made.sample_sets.update(source="tiny-imagenet")
     found = [note for note in import_notes(made) if "cannot separate untargeted attacks" in note]
     assert [warned in note for note in found] == ([True] if warned else [])
+
+
+def test_it_warns_of_images_that_are_secret_in_another_competition(db: None, document: dict[str, Any]) -> None:
+    """A copy has the same parts of another secret order, so its public images are secret ones of the original."""
+    for number, row in enumerate(document["sample_sets"]):
+        row |= {"split": "validation", "order": "secret", "skip": 100 * number, "count": 100}
+    original = import_competition(document)
+    assert not any("shares images" in note for note in import_notes(original))
+    secret = document["sample_sets"][1]["name"]
+    document["competition"]["slug"] = "copy"
+    notes = [note for note in import_notes(import_competition(document)) if "shares images" in note]
+    assert [note.split(",")[0] for note in notes] == [
+        f"Warning: copy/{secret} shares images with digits/development",
+        f"Warning: digits/{secret} shares images with copy/development",
+    ]
+    Competition.objects.filter(pk=original.pk).update(archived_at=original.starts_at)
+    assert not any("shares images" in note for note in import_notes(Competition.objects.get(slug="copy")))
