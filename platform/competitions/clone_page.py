@@ -22,8 +22,9 @@ from core.errors import Refusal
 from core.time_format import FIELD
 
 ABOUT = (
-    "The copy has its rules, tracks with their baselines, sample sets, freeze windows, rounds, pages and terms; no "
-    "teams, submissions or scores. It is hidden until you make it public."
+    "The copy has its rules, tracks with their baselines, sample sets, freeze windows, pages and terms; no teams, "
+    "submissions or scores, and no rounds, since their images are no longer secret: import others and plan its own. "
+    "It is hidden until you make it public."
 )
 
 
@@ -43,7 +44,7 @@ class CloneForm(Form):
         help_text="Part of its addresses. It never changes.",
     )
     title = CharField(max_length=120, widget=UnfoldAdminTextInputWidget())
-    starts_at = moment_field("Start", "In UTC. Its end, freeze windows and rounds move by the same time.")
+    starts_at = moment_field("Start", "In UTC. Its end and its freeze windows move by the same time.")
 
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
@@ -70,7 +71,9 @@ def clone_page(request: HttpRequest, competition: Competition, context: dict[str
 def copy_of(competition: Competition, *, slug: str, title: str, starts_at: Any) -> Mapping[str, Any]:
     """Return the content of the file of a copy, which is hidden until somebody makes it public.
 
-    Raise `Refusal` if a date would be out of range.
+    Rounds are left out: no second one can be planned on the images of the first. Raise `Refusal` if a date would be out
+    of range.
     """
     document = shifted(export_competition(competition), starts_at)
+    document.pop("rounds", None)
     return document | {"competition": document["competition"] | {"slug": slug, "title": title, "public": False}}

@@ -32,7 +32,7 @@ SAME_WORD = {
     ("pages/team/views.py", "standings"),
     *(
         (f"competitions/{name}.py", "rounds")  # of a file
-        for name in ("import_preview", "services", "shifted_dates", "competition_file_reader")
+        for name in ("clone_page", "import_preview", "services", "shifted_dates", "competition_file_reader")
     ),
     ("competitions/season_costs.py", "submissions"),  # a number of them
     ("pages/column_leaderboard_pages.py", "standings"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from copy import deepcopy
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from django.urls import reverse
 import demo
 from competitions.models import Competition
 from competitions.services import export_competition, import_competition
+from core import clock
 
 DIGITS = tomllib.loads(Path(demo.__file__).with_name("digits.toml").read_text(encoding="utf-8"))
 START = datetime(2031, 3, 1, 12, 0, tzinfo=UTC)
@@ -68,6 +69,21 @@ def test_a_copy_has_everything_that_the_file_has_at_other_times(as_superuser: Cl
     assert not made.public, "teams do not see it before somebody has looked at it"
     assert made.seed_salt != original.seed_salt
     assert export_competition(original) == old
+
+
+def test_a_copy_of_a_competition_with_a_round_has_none(as_superuser: Client, original: Competition) -> None:
+    """No second round can be planned on the images of the first, so the import of the copy would refuse its own."""
+    document, begins = export_competition(original), clock.now() + timedelta(days=5)
+    document["rounds"] = [
+        {
+            "title": "Round 1", "kind": "development", "sample_set": "test-1", "samples": 5, "starts_at": begins,
+            "ends_at": begins + timedelta(days=1),
+        }
+    ]  # fmt: skip
+    assert import_competition(document).rounds.count() == 1
+    confirm(as_superuser, as_superuser.post(page_of(original), ENTERED))
+    made = Competition.objects.get(slug="digits-2031")
+    assert (made.rounds.count(), made.sample_sets.filter(drawn_from=None).count()) == (0, 5)
 
 
 @pytest.mark.parametrize(
