@@ -1,7 +1,8 @@
 """The refs of all repositories at one moment.
 
 Objects of a repository are only ever added, and a push adds them before its refs. So files that are copied after the
-refs were listed have every object of the list, and a repository restored from them gets the refs of the list.
+refs were listed have every object of the list, and a repository restored from them gets the refs of the list. One that
+was made after the dump of the database, and before the copy, has no row: it is removed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from django.conf import settings
 
 from core.errors import Fault
 from repositories.git_command import git
+from repositories.models import Repository
 
 Refs = dict[str, dict[str, str]]
 """Of each repository, by the name of its folder, the object of each ref."""
@@ -36,6 +38,18 @@ def set_refs(refs: Refs) -> None:
         (path / "refs").mkdir()
         (path / "packed-refs").write_text("".join(f"{id_} {ref}\n" for ref, id_ in sorted(objects.items())))
         git(path, "fsck", "--connectivity-only", "--no-dangling", "--no-progress", seconds=_SECONDS)
+
+
+def remove_unknown_repositories() -> None:
+    """Remove the folders that no row of the database names: those that were made after its dump, and before the copy.
+
+    The database gives their keys again, and another team would get the code in them.
+    """
+    known = {f"{key}.git" for key in Repository.objects.values_list("pk", flat=True)}
+    folder: Path = settings.REPOSITORIES
+    for path in sorted(folder.glob("*.git")):
+        if path.name not in known:
+            shutil.rmtree(path)
 
 
 def _refs_of(path: Path) -> dict[str, str]:

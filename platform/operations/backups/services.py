@@ -18,7 +18,7 @@ from core.models import Event, SiteIdentity
 from core.site_identity import require_identity
 from evaluation import __version__
 from operations.backups import database_dump, restic
-from operations.backups.repository_refs import list_refs, set_refs
+from operations.backups.repository_refs import list_refs, remove_unknown_repositories, set_refs
 from operations.backups.snapshots import (
     DATABASE,
     MADE_BY_SETTINGS,
@@ -81,6 +81,7 @@ def restore(snapshot: str) -> SnapshotManifest:
         )
     set_refs(refs)
     database_dump.load(folder / DATABASE)
+    remove_unknown_repositories()
     shutil.rmtree(folder)
     return manifest
 
