@@ -32,6 +32,8 @@ def set_refs(refs: Refs) -> None:
     """Give every repository its refs of the list, and no others. Raise `Fault` where one lacks an object of them."""
     for name, objects in refs.items():
         path = settings.REPOSITORIES / name
+        if not path.is_dir() and not objects:
+            continue  # never used, and deleted before the copy: it is made again when it is needed
         if not path.is_dir():
             raise Fault(f"the snapshot lacks the repository {name}")
         shutil.rmtree(path / "refs")

@@ -1,50 +1,82 @@
-"""A restore of a snapshot that was made while teams pushed."""
+"""A restore of a snapshot that was made while repositories were made and deleted."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pytest_django import Settings
 
+from core.errors import Fault
 from operations.backups import database_dump, restic, services
-from operations.backups.repository_refs import list_refs
-from operations.backups.snapshots import DATABASE, MANIFEST, REFS, STAGING
+from operations.backups.repository_refs import Refs, list_refs, set_refs
+from operations.backups.snapshots import MANIFEST, REFS, STAGING
 from repositories.models import Repository
 from repositories.services import repository_of
 
 
+@pytest.fixture
+def restored(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Refs], None]:
+    """Restores the state folder of the site from a copy of it, with the refs that were listed before."""
+
+    def restore(refs: Refs) -> None:
+        folder = settings.STATE / STAGING
+        folder.mkdir(parents=True)
+        (folder / REFS).write_text(json.dumps(refs))
+        manifest = {"version": "1", "site": "a" * 32, "database": database_dump.kind(), "made_at": "now"}
+        (folder / MANIFEST).write_text(json.dumps(manifest))
+        old, settings.STATE = settings.STATE, tmp_path / "new"
+        settings.STATE.mkdir()
+        settings.REPOSITORIES = settings.STATE / "repositories"
+        monkeypatch.setattr(restic, "restore", lambda name, target: shutil.copytree(old, target, dirs_exist_ok=True))
+        services.restore("latest")
+
+    settings.STATE = tmp_path / "old"
+    settings.REPOSITORIES = settings.STATE / "repositories"
+    monkeypatch.setattr(restic, "require_repository", lambda: None)
+    monkeypatch.setattr(database_dump, "require_empty", lambda: None)
+    monkeypatch.setattr(database_dump, "load", lambda file: None)
+    return restore
+
+
 def test_a_repository_that_was_made_after_the_dump_becomes_nobodys(
-    repositories: dict[str, Repository], settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    repositories: dict[str, Repository], restored: Callable[[Refs], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its row is lost, so the database gives its key again: to another team, which must not find its code."""
     listed, before_the_dump, after_it = repositories.values()
-    settings.STATE = tmp_path / "old"
-    settings.REPOSITORIES = settings.STATE / "repositories"
-    text = b"commit refs/heads/main\ncommitter A <a@example.org> 1 +0000\ndata 1\n1\n"
-    snapshot = settings.STATE / STAGING
-    snapshot.mkdir(parents=True)
-    for each in (listed, before_the_dump, after_it):
-        made = repository_of(entry=each.entry, track=each.track)
-        subprocess.run(["git", "-C", str(made.path), "fast-import", "--quiet"], input=text, check=True)
-        if each == listed:
-            (snapshot / REFS).write_text(json.dumps(list_refs()))
-    manifest = {"version": "1", "site": "a" * 32, "database": database_dump.kind(), "made_at": "now"}
-    (snapshot / MANIFEST).write_text(json.dumps(manifest))
-    (snapshot / DATABASE).touch()
-    old, settings.STATE = settings.STATE, tmp_path / "new"
-    settings.STATE.mkdir()
-    settings.REPOSITORIES = settings.STATE / "repositories"
-    monkeypatch.setattr(restic, "require_repository", lambda: None)
-    monkeypatch.setattr(restic, "restore", lambda name, folder: shutil.copytree(old, folder, dirs_exist_ok=True))
-    monkeypatch.setattr(database_dump, "require_empty", lambda: None)
-    monkeypatch.setattr(database_dump, "load", lambda file: after_it.delete())
-
-    path = after_it.path
-    services.restore("latest")
-    assert not path.exists()
+    _pushed(listed)
+    refs = list_refs()
+    _pushed(before_the_dump)
+    _pushed(after_it)
+    monkeypatch.setattr(database_dump, "load", lambda file: Repository.objects.filter(pk=after_it.pk).delete())
+    restored(refs)
+    assert not after_it.path.exists()
     for each in (listed, before_the_dump):
         subprocess.run(["git", "-C", str(each.path), "rev-parse", "--verify", "--quiet", "main"], check=True)
+
+
+def test_a_snapshot_is_restored_although_an_unused_repository_was_deleted_meanwhile(
+    repositories: dict[str, Repository], restored: Callable[[Refs], None]
+) -> None:
+    """It goes with its competition, and has nothing that could be lost; a missing one with refs is named."""
+    used, unused, _ = repositories.values()
+    _pushed(used)
+    repository_of(entry=unused.entry, track=unused.track)
+    refs = list_refs()
+    assert refs[unused.path.name] == {}
+    shutil.rmtree(unused.path)
+    restored(refs)
+    assert repository_of(entry=unused.entry, track=unused.track).path.is_dir()
+    with pytest.raises(Fault, match=r"the snapshot lacks the repository 9\.git"):
+        set_refs({"9.git": {"refs/heads/main": "a" * 40}})
+
+
+def _pushed(repository: Repository) -> None:
+    """Make the folder of a repository, with a commit."""
+    made = repository_of(entry=repository.entry, track=repository.track)
+    text = b"commit refs/heads/main\ncommitter A <a@example.org> 1 +0000\ndata 1\n1\n"
+    subprocess.run(["git", "-C", str(made.path), "fast-import", "--quiet"], input=text, check=True)
