@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import QuerySet
 
-from core import clock, event_log, object_store
+from core import event_log, object_store
 from core.errors import Refusal
 from rounds.formats import format_of
-from rounds.models import Release, Round, RoundEntry
+from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
 from rounds.running.transitions import lock_competition, locked
 
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 
-def leave_out_hidden_titles(round_: Round, by: User) -> bool:
+def leave_out_hidden_titles(round_: Round, by: User) -> None:
     """Make the outcome of a published round again if it holds the title of a hidden submission.
 
-    Commitments and numbers do not depend on titles, so they stay; the hash of the outcome changes. A released file of
-    objections names the outcome before, so it is withdrawn: return whether one was. A large round takes seconds. Raise
-    `Refusal` if the outcome changes meanwhile.
+    Commitments and numbers do not depend on titles, so they stay; the hash of the outcome changes. A large round takes
+    seconds. Raise `Refusal` if the outcome changes meanwhile.
     """
     entries = frozen(round_)
     hidden = [entry for entry in entries if entry.submission.hidden_at and not entry.title_hidden]
     if not hidden:
-        return False
+        return
     for entry in hidden:
         entry.title_hidden = True
     outcome = object_store.put_open(format_of(round_).outcome(round_, entries))
@@ -44,15 +43,7 @@ def leave_out_hidden_titles(round_: Round, by: User) -> bool:
         current.outcome = outcome
         current.save(update_fields=["outcome"])
         event_log.record("leave_out_titles", current, by=by, outcome=outcome, before=round_.outcome)
-        objections = Release.objects.filter(round=current, part=Release.Part.OBJECTIONS, withdrawn_at=None).first()
-        if objections is not None:
-            Release.objects.filter(pk=objections.pk).update(withdrawn_at=clock.now())
-            event_log.record(
-                "withdraw", objections, by=by, reason="The outcome was made again.", round=current.pk,
-                part=objections.part,
-            )  # fmt: skip
     round_.refresh_from_db()
-    return objections is not None
 
 
 def entries_with_hidden_titles(round_: Round) -> QuerySet[RoundEntry]:

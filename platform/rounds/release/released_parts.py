@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -83,8 +84,11 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
         raise Refusal(f"a round has no part {part!r}", fix=f"release one of {', '.join(Release.Part.values)}")
     _check_may_be_public(round_, part)
     key = public_key() if part in _SIGNED else ""
-    objections_withdrawn = part == Release.Part.BUNDLE and leave_out_hidden_titles(round_, by)
+    if part == Release.Part.BUNDLE:
+        leave_out_hidden_titles(round_, by)
     content = _made(round_, part)
+    outdated = _outdated_objections(round_) if part == Release.Part.BUNDLE else None
+    renewed = _made(round_, Release.Part.OBJECTIONS) if outdated else ""
     with transaction.atomic():
         lock_competition(round_)  # not the round alone: a repository can be public by several
         # checked again under the lock: leaderboards may be frozen by now, or the images be in use again
@@ -103,9 +107,32 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
             Repository.objects.filter(pk__in=opened, public_since=None).update(public_since=row.released_at)
             worker_notifications.notify("rounds.copy_code", round=round_.pk)
         event_log.record("release", row, by=by, reason=reason, round=round_.pk, part=part, content=content)
-    if objections_withdrawn:
-        release(round_=round_, part=Release.Part.OBJECTIONS, by=by, reason=reason)
+        if outdated is not None:
+            _release_again(outdated, renewed, row, reason)
     return row
+
+
+def _outdated_objections(round_: Round) -> Release | None:
+    """Return the released objections of a round if they name another outcome than it has, else None."""
+    objections = released(round_).get(Release.Part.OBJECTIONS)
+    if objections is None:
+        return None
+    with object_store.open_object(objections.content) as file:
+        return None if json.loads(file.readline())["outcome"] == round_.outcome else objections
+
+
+def _release_again(outdated: Release, content: str, bundle: Release, reason: str) -> None:
+    """Release the objections that name the outcome of `bundle` in the place of `outdated` ones, in its transaction."""
+    by, at, part = bundle.released_by, bundle.released_at, outdated.part
+    if not Release.objects.filter(pk=outdated.pk, withdrawn_at=None).update(withdrawn_at=at):
+        return  # withdrawn meanwhile
+    event_log.record(
+        "withdraw", outdated, by=by, reason="The outcome was made again.", round=outdated.round_id, part=part
+    )
+    row = Release.objects.create(
+        round=bundle.round, part=part, released_at=at, released_by=by, content=content, key=bundle.key
+    )
+    event_log.record("release", row, by=by, reason=reason, round=row.round_id, part=part, content=content)
 
 
 def withdraw(*, release: Release, by: User, reason: str) -> None:

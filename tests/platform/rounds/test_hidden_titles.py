@@ -7,14 +7,18 @@ from datetime import timedelta
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+import pytest
+
 from accounts.models import Membership, User
 from core import object_store
+from core.errors import HostFault
 from evaluation.bundle.objections_file_check import verify_objections
 from evaluation.formats.query.bundle.verify import verify
 from rounds.models import Release, Round
 from rounds.objections.closing import answer
 from rounds.objections.filing import file_objection
 from rounds.publishing.publication import publish
+from rounds.release import released_parts
 from rounds.release.released_parts import open_part, public_entries, release, released, withdraw
 from rounds.release.signing_keys import public_key
 from submissions import hiding
@@ -66,8 +70,14 @@ def test_a_released_bundle_keeps_the_title_until_it_is_withdrawn_and_released_ag
     assert TITLE.encode() not in bundle(round_)
 
 
-def test_released_objections_are_released_again_with_the_new_bundle(env: RoundFixture) -> None:
-    """Each objection keeps the outcome that it concerned."""
+def test_released_objections_are_released_again_with_the_new_bundle(
+    env: RoundFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each objection keeps the outcome that it concerned, and none is lost where the bundle cannot be made at first."""
+
+    def full(round_: Round) -> None:
+        raise HostFault("the disk is full")
+
     round_, submission = published(env)
     Round.objects.filter(pk=round_.pk).update(objection_days=1)
     round_.refresh_from_db()
@@ -82,6 +92,10 @@ def test_released_objections_are_released_again_with_the_new_bundle(env: RoundFi
         release(round_=round_, part=part, by=env.organiser, reason="the end")
     hiding.hide(submission=submission, by=env.organiser, reason="It names a password.")
     withdraw(release=released(round_)["bundle"], by=env.organiser, reason="It names a password.")
+    with monkeypatch.context() as failing:
+        failing.setattr(released_parts, "bundle_of", full)
+        with pytest.raises(HostFault, match="the disk is full"):
+            release(round_=round_, part=Release.Part.BUNDLE, by=env.organiser, reason="without the title")
     release(round_=round_, part=Release.Part.BUNDLE, by=env.organiser, reason="without the title")
     assert round_.outcome != before
     with open_part(round_, Release.Part.OBJECTIONS).open() as file:
