@@ -16,6 +16,7 @@ from core import clock, event_log, platform_error_report, submission_traces
 from core.errors import Fault
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
+from evaluation.formats.query.tournament.failed_audit_rule import distrusted
 from formats.query.leaderboards.evaluation_basis import (
     COUNTED,
     OWN_OPPONENTS,
@@ -179,9 +180,11 @@ def _is_blamed(inconsistent: Sequence[Match], matches: Sequence[Match]) -> bool:
     """Return whether a model is itself the cause of its failed audits.
 
     Any match can show state. Different labels in a different batch are no proof by themselves: rounding flips labels at
-    the decision boundary, and one attack may have collected such images to void the model. So most matches must agree.
+    the decision boundary, and one attack may have collected such images to void the model. So most matches must agree,
+    and two at least: in a pool of one attack, a rival could void every model for good.
     """
-    return any(match.audit.get("stateful") for match in inconsistent) or 2 * len(inconsistent) > len(matches)
+    stateful = any(match.audit.get("stateful") for match in inconsistent)
+    return stateful or distrusted(failed=len(inconsistent), met=len(matches))
 
 
 def _fault(problem: str) -> _Ending:

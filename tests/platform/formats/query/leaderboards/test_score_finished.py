@@ -178,6 +178,18 @@ def test_one_attack_cannot_have_a_model_voided_with_images_that_rounding_decides
     assert Event.objects.get(verb="inconsistent").subject == f"match:{match.pk}"
 
 
+def test_the_only_attack_of_a_pool_cannot_have_a_model_voided(env: BoardFixture, entry: Entry, alice: User) -> None:
+    env.pool("untargeted", "alone")
+    found = services.evaluate(env.submission(entry, "model", alice))
+    assert found is not None
+    env.play(found.matches.get(), RISING)
+    found.matches.update(audit=FICKLE)
+    score_finished()
+    found.refresh_from_db()
+    assert found.state == "scored"
+    assert Event.objects.get(verb="inconsistent").subject == f"match:{found.matches.get().pk}"
+
+
 def test_a_model_whose_labels_depend_on_the_batch_in_most_matches_is_void(env: BoardFixture, model: Evaluation) -> None:
     play_both(env, model)
     model.matches.update(audit=FICKLE)
@@ -205,7 +217,7 @@ def test_a_model_found_inconsistent_later_leaves_the_board(
     env.pool("untargeted", "stronger")
     found = services.evaluate(best)
     assert found is not None
-    env.end(found.matches.get(), Match.State.PLAYED, FICKLE)
+    env.end(found.matches.get(), Match.State.PLAYED, STATEFUL)
     score()
     assert Standing.objects.get().evaluation.submission == before
     assert list(unevaluated()) == [before], "it is what counts now"
