@@ -23,6 +23,9 @@ class Records(NamedTuple):
 sets_in_use: ExtensionPoint[[], QuerySet[SampleSet]] = ExtensionPoint()
 """Which sample sets have been used to measure players?"""
 
+drawn_for_rounds: ExtensionPoint[[], QuerySet[SampleSet]] = ExtensionPoint()
+"""Which sample sets were drawn for a round that is not over?"""
+
 owns_window: ExtensionPoint[[FreezeWindow], bool] = ExtensionPoint()
 """Is the freeze window part of something whose actions alone change it?"""
 

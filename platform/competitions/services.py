@@ -14,7 +14,7 @@ from accounts import services as accounts
 from accounts.models import RESERVED_SLUGS, Team, User
 from competitions import competition_file_reader as file
 from competitions.baseline_files import keep_baseline, own_baseline, with_own_baselines
-from competitions.extension_points import described_rounds, owns_window, planned_rounds
+from competitions.extension_points import described_rounds, drawn_for_rounds, owns_window, planned_rounds
 from competitions.formats import competition_formats
 from competitions.freeze_windows import check_free, is_known
 from competitions.models import (
@@ -208,14 +208,23 @@ def _keep_new_samples(read: file.Document, salt: str) -> dict[str, tuple[str, tu
 
 
 def _require_secret_images(row: SampleSet) -> None:
-    """Raise `Refusal` if a secret set shares images with a set whose images were released."""
-    public = SampleSet.objects.exclude(images_public_since=None)
-    if row.secret and (other := overlapping(row, public)) and other.images_public_since:
-        raise Refusal(
-            f"[[sample_sets]] {row.name}: it shares images with {other}, public since "
-            f"{in_words(other.images_public_since)}",
-            fix="choose other samples: another split, or a larger skip",
-        )
+    """Raise `Refusal` where an image would be secret and public: in a set whose images were released, or in a round."""
+    if row.secret:
+        released = SampleSet.objects.exclude(images_public_since=None)
+        if (other := overlapping(row, released)) and other.images_public_since:
+            raise Refusal(
+                f"[[sample_sets]] {row.name}: it shares images with {other}, public since "
+                f"{in_words(other.images_public_since)}",
+                fix="choose other samples: another split, or a larger skip",
+            )
+        return
+    for drawn in drawn_for_rounds.answers():
+        if other := overlapping(row, drawn):
+            raise Refusal(
+                f"[[sample_sets]] {row.name}: it would make images public with which a round is still to be played, "
+                f"those of {other}",
+                fix="choose other samples, or import it when the round is published or cancelled",
+            )
 
 
 def _keep_opponent(read: file.Document) -> str:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from django.db.models import QuerySet
 
-from competitions.extension_points import Records, check_before_archiving, deleted_with, owns_window, records_of
-from competitions.models import Competition, FreezeWindow
+from competitions.extension_points import (
+    Records,
+    check_before_archiving,
+    deleted_with,
+    drawn_for_rounds,
+    owns_window,
+    records_of,
+)
+from competitions.models import Competition, FreezeWindow, SampleSet
 from core.errors import Refusal
 from rounds.models import Release, Round
+from rounds.release.embargo import OVER
 from submissions.extension_points import players_in_records, players_in_use, published_titles
 from submissions.models import Player, Submission
 
@@ -16,6 +24,12 @@ from submissions.models import Player, Submission
 def is_of_round(window: FreezeWindow) -> bool:
     """Return whether the freeze window is a round's."""
     return Round.objects.filter(window=window).exists()
+
+
+@drawn_for_rounds.add
+def sets_of_open_rounds() -> QuerySet[SampleSet]:
+    """Return the sets of rounds that are neither published nor cancelled."""
+    return SampleSet.objects.filter(round__isnull=False).exclude(round__state__in=OVER)
 
 
 @records_of.add

@@ -122,3 +122,15 @@ def test_it_rejects_samples_that_share_images_with_others(db: None, the_clock: F
     with pytest.raises(Refusal, match=r"number 1 \(Round 1\): digits/test-1 shares images with digits/development"):
         import_competition(document)
     assert not Competition.objects.exists()
+
+
+def test_no_later_set_makes_the_images_of_a_planned_round_public(imported: Competition, root_user: User) -> None:
+    document = with_rounds(*ROUNDS)
+    used = next(each for each in document["sample_sets"] if each["name"] == ROUNDS[0]["sample_set"])
+    document["sample_sets"].append({**used, "name": "dev-2", "purpose": "development"})
+    with pytest.raises(Refusal, match=r"dev-2: it would make images public with which a round .* of digits/round-1"):
+        import_competition(document)
+    assert not imported.sample_sets.filter(name="dev-2").exists()
+    lifecycle.cancel(round_=imported.rounds.get(number=1), by=root_user, reason="These images are for everybody.")
+    import_competition(document | {"rounds": [ROUNDS[1]]})
+    assert imported.sample_sets.get(name="dev-2").purpose == "development"
