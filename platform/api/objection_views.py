@@ -17,7 +17,7 @@ from api.base_views import ApiView, WholeListView
 from api.pagination import list_of, whole_list
 from api.request_bodies import ObjectSerializer, values_of
 from rounds.models import Objection, Round
-from rounds.objections.filing import file_objection, withdraw_objection
+from rounds.objections.filing import file_objection, require_period, withdraw_objection
 from rounds.objections.selectors import ShownObjection, all_objections, objecting_team, shown_objections
 
 
@@ -60,6 +60,7 @@ class ListObjections(WholeListView):
         if objecting_team(by, shown) is None:
             raise PermissionDenied(f"only members of a team that took part in {shown.title} can object to its result")
         values = values_of(request, ObjectSerializer)
+        require_period(shown)  # before the entries are looked at: who takes part is secret until the publication
         submission = values.pop("submission")
         if submission is not None:
             values["entry"] = one_of(shown.entries.all(), "submission in this round", submission=submission).pk

@@ -41,7 +41,7 @@ def objection_new(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             flash_messages.show_success(request, f"Objection {made.pk} is made. The organisers will answer it.")
             return _back(shown)
     except Refusal as refusal:
-        if request.method != "POST":
+        if request.method != "POST" or shown.state != Round.State.PUBLISHED:  # the form would show who takes part
             flash_messages.show_refusal(request, refusal)
             return _back(shown)
         form.add_error(None, flash_messages.refusal_text(refusal))

@@ -123,6 +123,8 @@ def test_a_member_objects_to_a_round_and_withdraws(
     path = "competitions/digits/rounds/1/objections"
     early = ask(bob, "post", path, {"text": "It is wrong."}, status=400)
     assert early["fix"] == "wait for its publication"
+    for submission in (played.entries.get().submission_id, 9999):  # who takes part is secret until then
+        assert ask(bob, "post", path, {"text": "x", "submission": submission}, status=400) == early
     Round.objects.update(state=Round.State.PUBLISHED, state_since=clock.now(), objection_days=3)
     entry = played.entries.get()
     made = ask(bob, "post", path, {"text": "It is wrong.", "submission": entry.submission_id}, status=201)

@@ -142,6 +142,19 @@ def test_a_form_that_was_open_while_the_period_ended_is_refused(
     assert "were accepted until" in opened.content.decode()
 
 
+@pytest.mark.parametrize("state", [Round.State.FROZEN, Round.State.SCORED, Round.State.CANCELLED])
+def test_a_form_sent_to_a_round_without_a_result_shows_no_entries(
+    client: Client, contested: Round, alice: User, state: Round.State
+) -> None:
+    Round.objects.update(state=state)
+    client.force_login(alice)
+    sent = client.post(NEW, {"about": "result", "text": "Too early."}, follow=True)
+    assert sent.redirect_chain == [(f"{PAGE}#objections", 302)]
+    page = sent.content.decode()
+    assert "Round 1 has no published result" in page
+    assert "Team of untargeted-1" not in page
+
+
 def test_a_team_withdraws_its_objection_once(
     client: Client, contested: Round, the_clock: FakeClock, alice: User, olga: User
 ) -> None:
