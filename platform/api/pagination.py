@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.query_parameters import whole_number
+
+_KEY = re.compile("[0-9]{1,18}")
 
 
 class NewestFirst(CursorPagination):
@@ -29,9 +32,13 @@ class NewestFirst(CursorPagination):
     def decode_cursor(self, request: Request) -> Any:
         """Return the place in the list where the page begins. Raise 400 for a text that is none."""
         try:
-            return super().decode_cursor(request)
+            cursor = super().decode_cursor(request)
         except NotFound as error:
-            raise ValidationError({"cursor": "use the address of `next` or `previous` as it was sent"}) from error
+            raise _wrong_cursor() from error
+        position = cursor and cursor.position  # the library does not look at it: it is a key
+        if position is not None and not _KEY.fullmatch(str(position)):
+            raise _wrong_cursor()
+        return cursor
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of a page: without a neighbour its address is null."""
@@ -41,6 +48,10 @@ class NewestFirst(CursorPagination):
             "required": ["next", "previous", "results"],
             "properties": {"next": address, "previous": address, "results": schema},
         }
+
+
+def _wrong_cursor() -> ValidationError:
+    return ValidationError({"cursor": "use the address of `next` or `previous` as it was sent"})
 
 
 def whole_list(rows: Iterable[Any]) -> Response:

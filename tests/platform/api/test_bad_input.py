@@ -29,6 +29,7 @@ REQUESTS = [
     BadRequest(f"{BOARD}?page=0", 400, "invalid", "page: use a whole number from 1"),
     BadRequest(f"{BOARD}?page=99999999999999999999", 400, "invalid", "page: use a whole number from 1"),
     BadRequest("submissions?cursor=x", 400, "invalid", "cursor: use the address of `next` or `previous`"),
+    BadRequest("submissions?cursor=cD1hYmM=", 400, "invalid", "cursor: use the address of `next` or `previous`"),  # abc
     BadRequest("submissions?page_size=many", 400, "invalid", "page_size: use a whole number from 1"),
     BadRequest("submissions?state=nothing", 400, "invalid", "state: use one of received"),
     BadRequest("submissions/1/log?after=-1", 400, "invalid", "after: use a whole number from 0"),
