@@ -74,11 +74,12 @@ class PlainApi(WithoutMatches, WithoutChallenges, WithoutEvaluations, NewestCoun
         return {}
 
     def progress(self, submission: Submission, *, inside: bool) -> SubmissionProgress:
-        """Return rank and score where the submission counts; the public sees neither in a freeze."""
+        """Return rank and score where the submission counts; the public sees neither in a freeze, its team no rank."""
         row = self._own_row(submission, inside=inside)
         if row is None:
             return SubmissionProgress(final=self._hidden(submission, inside=inside) or self.counts_no_more(submission))
-        return SubmissionProgress(final=True, score=row.scored.values[0], rank=row.rank)
+        frozen = frozen_since(submission.repository.entry.competition) is not None
+        return SubmissionProgress(final=True, score=row.scored.values[0], rank=None if frozen else row.rank)
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
         """Return the score that counts; the public sees none in a freeze."""

@@ -153,8 +153,8 @@ class PlainPages(WithoutHistory):
     def team(
         self, request: HttpRequest, entry: Entry, submissions: Collection[Submission], *, inside: bool
     ) -> TeamContent:
-        hidden = not inside and not sees_live(request.user, entry.competition)
-        tracks = [] if hidden else list(entry.competition.tracks.all())
+        live = sees_live(request.user, entry.competition)
+        tracks = list(entry.competition.tracks.all()) if inside or live else []
         rows = {track.pk: self._own(track, entry) for track in tracks}
         scored = {row.submission.pk: row for row in rows.values() if row}
         tried = tried_by_track(entry)
@@ -163,7 +163,7 @@ class PlainPages(WithoutHistory):
             standings={
                 track.pk: StandingContent(
                     template=f"{PARTS}/standing.html",
-                    context={"row": rows.get(track.pk), "tried": tried.get(track.pk, 0)},
+                    context={"row": rows.get(track.pk), "ranked": live, "tried": tried.get(track.pk, 0)},
                 )
                 for track in entry.competition.tracks.all()
             },
@@ -182,11 +182,12 @@ class PlainPages(WithoutHistory):
         self, request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
     ) -> SubmissionContent:
         track, entry = shown.repository.track, shown.repository.entry
-        own = self._own(track, entry) if inside or sees_live(request.user, track.competition) else None
+        live = sees_live(request.user, track.competition)
+        own = self._own(track, entry) if inside or live else None
         row = own if own and own.submission == shown else None
         return SubmissionContent(
             template=f"{PARTS}/submission.html",
-            context={"row": row},
+            context={"row": row, "ranked": live},
             state=Submission.State(shown.state),
             steps=steps_of(shown, builds, scored=row is not None),
             final=row is not None,

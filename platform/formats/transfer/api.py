@@ -38,6 +38,7 @@ from formats.transfer.rounds.released_pictures import round_picture
 from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.tournaments.boards import (
     TransferBoard,
+    TransferBoardRow,
     board_of,
     is_held_up,
     progress_of_submission,
@@ -64,17 +65,17 @@ class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
         """Return the standing if it counts, or how many runs are played; the public sees neither in a freeze."""
         if _hidden(submission, inside=inside):
             return {"standing": None, "runs": None}
-        row = row_of_submission(submission)
+        row = _own_row(submission)
         return {"standing": StandingSerializer(row).data if row else None, "runs": _runs(submission)}
 
     def progress(self, submission: Submission, *, inside: bool) -> SubmissionProgress:
-        """Return rank and score where the submission counts; the public sees neither in a freeze.
+        """Return rank and score where the submission counts; the public sees neither in a freeze, its team no rank.
 
         One that waits for a run that was given up is final: only an organiser can go on with it.
         """
         if _hidden(submission, inside=inside):
             return SubmissionProgress(final=True)
-        row = row_of_submission(submission)
+        row = _own_row(submission)
         if row is None and self.counts_no_more(submission):
             return SubmissionProgress(final=True)
         if row is None:
@@ -84,7 +85,7 @@ class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
         """Return the standing that counts; the public sees none in a freeze."""
-        row = None if _hidden(submission, inside=inside) else row_of_submission(submission)
+        row = None if _hidden(submission, inside=inside) else _own_row(submission)
         return [StandingSerializer(row).data] if row else []
 
     def matches(self, submission: Submission, user: User | AnonymousUser) -> Sequence[MatchAnswer]:
@@ -129,6 +130,13 @@ class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
         """Return the places."""
         found = transfer_standings.standings(published)
         return RoundResult({name: TransferPlaceSerializer(rows, many=True).data for name, rows in found.items()})
+
+
+def _own_row(submission: Submission) -> TransferBoardRow | None:
+    """Return the row of a submission that counts; in a freeze without the rank, as the public leaderboard has none."""
+    row = row_of_submission(submission)
+    frozen = frozen_since(submission.repository.entry.competition) is not None
+    return row.without_rank if row and frozen else row
 
 
 def _hidden(submission: Submission, *, inside: bool) -> bool:

@@ -14,7 +14,7 @@ class StandingSerializer(serializers.Serializer[Any]):
     """The standing of a submission that counts on a leaderboard, as its row there.
 
     `low` to `high`: the 95 % interval of the score. `rank_low` to `rank_high`: the 95 % rank interval. All are null
-    with fewer than ten images.
+    with fewer than ten images. While the leaderboards are frozen, the three ranks of a submission are null.
     """
 
     rank = serializers.IntegerField(allow_null=True)

@@ -91,13 +91,17 @@ class UnderThreat:
 def submission_content(
     request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
 ) -> SubmissionContent:
-    """Return the benchmarks of a submission; only insiders see them while leaderboards are frozen."""
+    """Return the benchmarks of a submission; only insiders see them while leaderboards are frozen.
+
+    The ranks, and what they say of others, are then for organisers alone.
+    """
     track = shown.repository.track
-    since = None if inside or sees_live(request.user, track.competition) else frozen_since(track.competition)
+    live = sees_live(request.user, track.competition)
+    since = None if inside or live else frozen_since(track.competition)
     rows = [] if since else newest_benchmarks(shown)
     done = sum(each.state == Benchmark.State.PLAYED for each in rows)
     failed = [_row(each) for each in rows if each.reason]
-    under = _standings(shown, track, rows) if rows and done == len(rows) and not failed else []
+    under = _standings(shown, track, rows, ranked=live) if rows and done == len(rows) and not failed else []
     ready = shown.state == Submission.State.READY
     void = bool(failed) or any(each.state == Benchmark.State.FAILED for each in rows)
     return SubmissionContent(
@@ -130,7 +134,7 @@ def _row(played: Benchmark) -> AttackRow:
     return AttackRow(played, attack_title(played.attack), goal_name(played.goal), norm_name(played.norm))
 
 
-def _standings(shown: Submission, track: Track, rows: Sequence[Benchmark]) -> list[UnderThreat]:
+def _standings(shown: Submission, track: Track, rows: Sequence[Benchmark], *, ranked: bool) -> list[UnderThreat]:
     scores = {
         threat_of(each): each
         for each in ModelScore.objects.filter(
@@ -144,9 +148,9 @@ def _standings(shown: Submission, track: Track, rows: Sequence[Benchmark]) -> li
             continue
         own = [each for each in rows if threat_of(each) == threat_of(score)]
         cells = [(each, each.shown(value)) for each, value in zip(board.columns, values_of(score), strict=True)]
-        ranked = board.rows_under(track, threat)
-        row = next((row for row in ranked if row.submission == shown), None)
-        why = explanation_of(threat, row, ranked, score, own) if row else None
+        others = board.rows_under(track, threat) if ranked else []
+        row = next((row for row in others if row.submission == shown), None)
+        why = explanation_of(threat, row, others, score, own) if row else None
         found.append(UnderThreat(threat, cells, row.rank if row else None, why, _charts(threat, own)))
     return found
 

@@ -102,10 +102,14 @@ class TransferStatus:
 def submission_content(
     request: HttpRequest, shown: Submission, builds: Sequence[Build], *, inside: bool
 ) -> SubmissionContent:
-    """Return the standing of a submission and its runs; only insiders see them while leaderboards are frozen."""
+    """Return the standing of a submission and its runs; only insiders see them while leaderboards are frozen.
+
+    The rank, and what it says of others, is then for organisers alone.
+    """
     competition, track = shown.repository.entry.competition, shown.repository.track
-    since = None if inside or sees_live(request.user, competition) else frozen_since(competition)
-    status = transfer_status(shown, hidden=since is not None)
+    live = sees_live(request.user, competition)
+    since = None if inside or live else frozen_since(competition)
+    status = transfer_status(shown, hidden=since is not None, ranked=live)
     scored = status.row is not None
     return SubmissionContent(
         template="formats/transfer/parts/submission_status.html",
@@ -113,6 +117,7 @@ def submission_content(
             "defending": track.name == DEFENCE,
             "targeted": track.name == TARGETED_ATTACK,
             "hidden_since": since,
+            "ranked": live,
             "status": status,
             "runs": Paginator(status.runs, RUNS_PER_PAGE).get_page(request.GET.get("page")),
         },
@@ -123,8 +128,11 @@ def submission_content(
     )
 
 
-def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
-    """Return the standing of a submission and its runs, none of it if it is `hidden` or was not ready."""
+def transfer_status(submission: Submission, *, hidden: bool, ranked: bool) -> TransferStatus:
+    """Return the standing of a submission and its runs, none of it if it is `hidden` or was not ready.
+
+    Without its rank, and why it has that, unless it is `ranked`.
+    """
     tournament = tournament_in_force(submission.repository.track.competition)
     if tournament is None or submission.player is None or hidden or submission.state != Submission.State.READY:
         return TransferStatus()
@@ -141,8 +149,8 @@ def transfer_status(submission: Submission, *, hidden: bool) -> TransferStatus:
     runs = _attack_runs(tournament, submission.player) if attacks else _labels(tournament, submission.player, names)
     own_runs = [each.run for each in runs]
     return TransferStatus(
-        row=row,
-        why=explanation_of(tournament, entrant, inside) if entrant else None,
+        row=row if row is None or ranked else row.without_rank,
+        why=explanation_of(tournament, entrant, inside) if entrant and ranked else None,
         newer=newer if row is None else None,
         progress=progress,
         held_up=progress is not None and is_held_up(submission),

@@ -21,7 +21,7 @@ def team_content(
 ) -> TeamContent:
     """Return the standings of a team and the scores of those of `submissions` that count.
 
-    While the leaderboards are frozen, only the team and the organisers see them.
+    While the leaderboards are frozen, only the team and the organisers see them, and only organisers the ranks.
     """
     frozen = not sees_live(request.user, entry.competition)
     rows = {} if frozen and not inside else rows_of_entry(entry)
@@ -32,7 +32,7 @@ def team_content(
         standings={
             track.pk: StandingContent(
                 template="formats/transfer/parts/standing.html",
-                context={"row": rows.get(track.name), "tried": tried.get(track.pk, 0)},
+                context={"row": rows.get(track.name), "ranked": not frozen, "tried": tried.get(track.pk, 0)},
             )
             for track in entry.competition.tracks.all()
         },

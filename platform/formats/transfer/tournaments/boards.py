@@ -1,13 +1,14 @@
 """Leaderboards of the transfer format: those who count, with their scores, and those who are being evaluated.
 
 While the leaderboards of a competition are frozen, its public ones are hidden: every score is over the opponents that
-are there now, so there is none that was known at the freeze. The caller decides who sees them.
+are there now, so there is none that was known at the freeze. The caller decides who sees them. A team sees its own
+scores meanwhile, without ranks: these would say where the scores of others are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
@@ -64,6 +65,11 @@ class TransferBoardRow:
     def fits(self) -> str:
         """The rank interval in words, "" if there is none."""
         return rank_range(self.rank_low, self.rank_high)
+
+    @property
+    def without_rank(self) -> TransferBoardRow:
+        """The row as a team sees its own while the leaderboards are frozen."""
+        return replace(self, rank=None, rank_low=None, rank_high=None)
 
 
 @dataclass(frozen=True)

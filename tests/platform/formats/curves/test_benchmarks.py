@@ -356,6 +356,7 @@ def test_feeds_have_the_scores_until_a_freeze(stage: Stage, client: Client) -> N
 
 def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, client: Client) -> None:
     submission = stage.submit("owls", ALL)
+    stage.submit("foxes", HALF)
     stage.play()
     FrozenLeaderboards.objects.create(competition=stage.competition, since=clock.now() - timedelta(hours=1))
     answer = client.get(f"/api/v1{BOARD}").json()
@@ -368,6 +369,11 @@ def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, clien
         assert '<figure class="chart"' not in shown
     client.force_login(submission.submitted_by)
     assert "100.0\N{NO-BREAK SPACE}%" in client.get(f"/submissions/{submission.pk}").content.decode()
+    assert why(client, submission) == [], "it would name the scores of others"
+    team = client.get("/teams/owls").content.decode()
+    assert ("100.0\N{NO-BREAK SPACE}%" in team, "<dt>Rank</dt>" in team) == (True, False)
+    progress = client.get(f"/api/v1/submissions/{submission.pk}").json()["progress"]
+    assert (progress["score"], progress["rank"]) == (100.0, None)
 
 
 @pytest.mark.parametrize(

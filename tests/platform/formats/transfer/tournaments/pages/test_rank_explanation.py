@@ -6,6 +6,7 @@ import re
 
 from django.test import Client
 
+from accounts.models import User
 from competitions.models import Competition, FrozenLeaderboards
 from core import clock
 from formats.transfer.tournaments.models import Entrant, Tournament
@@ -59,8 +60,23 @@ def test_a_score_under_other_rules_is_named(client: Client, played: Tournament, 
     assert "Before version 2 of the rules, its score was 33.3 %; now it is 50.0 %." in why(client, sent["attack"])
 
 
-def test_a_frozen_leaderboard_explains_no_rank(
-    client: Client, played: Tournament, sent: dict[str, Submission], transfer: Competition
+def test_a_frozen_leaderboard_explains_no_rank_but_to_organisers(
+    client: Client, played: Tournament, sent: dict[str, Submission], transfer: Competition, send: Send, rita: User
 ) -> None:
     FrozenLeaderboards.objects.create(competition=transfer, since=clock.now())
-    assert why(client, sent["attack"]) == ""
+    send("mice", "defence", "Median of nine")
+    play(played)
+    own = sent["defence"]
+    address = f"/submissions/{own.pk}"
+    assert why(client, own) == ""
+    client.force_login(own.submitted_by)
+    assert why(client, own) == ""
+    page, team = (client.get(each).content.decode() for each in (address, "/teams/bats"))
+    assert ("<b>75.0" in page, "<b>75.0" in team) == (True, True)
+    assert ("Rank 1" in page, "<dt>Rank</dt>" in team) == (False, False)
+    shown = client.get(f"/api/v1{address}").json()
+    assert (shown["progress"]["score"], shown["progress"]["rank"]) == (0.75, None)
+    assert [shown["standing"][each] for each in ("score", "rank", "rank_low", "rank_high")] == [0.75, None, None, None]
+    client.force_login(rita)
+    assert why(client, own) == "Level with rank 1: Median of nine by The Mice, 75.0 %."
+    assert "Rank 1" in client.get(address).content.decode()
