@@ -103,6 +103,7 @@ def token_of(device_code: str) -> tuple[AccessToken, str]:
     if login.state == DeviceLogin.State.REFUSED or not user.is_active:
         raise DeviceRefusal(DENIED, "the sign-in was refused on the site", fix="if that was a mistake, start again")
     with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # of a revocation of all tokens, one is the first
         allowed = DeviceLogin.objects.filter(pk=login.pk, state=DeviceLogin.State.ALLOWED)
         if not allowed.update(state=DeviceLogin.State.USED):
             raise DeviceRefusal(EXPIRED, "the code was used", fix=_AGAIN)

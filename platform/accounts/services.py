@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from accounts.models import RESERVED_SLUGS, AccessToken, Membership, Team, User
+from accounts.models import RESERVED_SLUGS, AccessToken, DeviceLogin, Membership, Team, User
 from accounts.name_rules import clean_team_name, skeleton
 from core import clock, event_log
 from core.errors import Refusal
@@ -153,9 +153,14 @@ def revoke_token(*, token: AccessToken, by: User) -> None:
 
 
 def revoke_tokens(*, user: User, by: User | None = None) -> int:
-    """Revoke all tokens of a person; return how many were still valid."""
+    """Revoke all tokens of a person; return how many were still valid.
+
+    Programs that the person let sign in, and that have not fetched their token yet, get none.
+    """
     now = clock.now()
     with transaction.atomic():
+        allowed = user.device_logins.filter(state=DeviceLogin.State.ALLOWED)
+        allowed.update(state=DeviceLogin.State.REFUSED)
         revoked = user.tokens.filter(revoked_at=None, expires_at__gt=now).update(revoked_at=now)
         if revoked:
             event_log.record("revoke_tokens", user, by=by, tokens=revoked)

@@ -10,6 +10,7 @@ from allauth.account.utils import user_pk_to_url_str
 from django.test import Client
 from django.urls import reverse
 
+from accounts.device_login import DeviceRefusal, begin, decide, token_of, waiting_login
 from accounts.models import AccessToken, User
 from accounts.services import issue_token, use_token
 from core.models import Event
@@ -43,6 +44,15 @@ def test_a_changed_password_revokes_the_tokens(alice: User, tokens: list[str]) -
     assert "_auth_user_id" in client.session
     event = Event.objects.get(verb="revoke_tokens")
     assert (event.by, event.data) == (alice, {"tokens": 2})
+
+
+def test_a_program_that_has_not_fetched_its_token_gets_none(alice: User) -> None:
+    codes = begin(client="gauntlet on host7", address="192.0.2.1")
+    decide(login=waiting_login(codes.user), allowed=True, by=alice)
+    _change(alice, revoke_tokens="on")
+    with pytest.raises(DeviceRefusal, match="refused"):
+        token_of(codes.device)
+    assert not alice.tokens.exists()
 
 
 def test_the_box_is_ticked_by_default(client: Client, alice: User) -> None:
