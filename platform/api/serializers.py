@@ -220,7 +220,10 @@ class OwnListedSubmissionSerializer(ListedSubmissionSerializer):
 
 
 class SubmissionSerializer(ListedSubmissionSerializer):
-    """Public data of a submission. The fields of every format are null but for those of its own."""
+    """Public data of a submission. The fields of every format are null but for those of its own.
+
+    Its context may say whether the reader sees `scores` that are not public; else those see them who are inside.
+    """
 
     progress = serializers.SerializerMethodField()
     inside = False
@@ -246,14 +249,18 @@ class SubmissionSerializer(ListedSubmissionSerializer):
         ended = ended or submission.disqualified_at is not None or competition.archived_at is not None
         if submission.state != Submission.State.READY:
             return asdict(SubmissionProgress(final=ended))
-        found = api_formats.of(competition).progress(submission, inside=self.inside)
+        found = api_formats.of(competition).progress(submission, inside=self._sees_scores)
         return asdict(replace(found, final=found.final or ended))
 
     def to_representation(self, instance: Submission) -> dict[str, Any]:
         """Return the data, with how it scored or how far its evaluation is."""
         own = api_formats.of(instance.repository.entry.competition)
-        self.of_format = own.submission(instance, inside=self.inside)
+        self.of_format = own.submission(instance, inside=self._sees_scores)
         return super().to_representation(instance)
+
+    @property
+    def _sees_scores(self) -> bool:
+        return bool(self.context.get("scores", self.inside))
 
 
 class BuildSerializer(AnswerSerializer[Build]):

@@ -16,6 +16,7 @@ from api.formats import api_formats
 from api.request_bodies import BodySerializer, ReasonSerializer, values_of
 from api.round_act_views import CONFLICT
 from api.serializers import WholeSubmissionSerializer
+from competitions.board_freezes import sees_scores_of
 from core.roles import Right
 from submissions import services
 from submissions.models import Submission
@@ -34,9 +35,11 @@ class SubmissionAct(ApiView):
     def post(self, request: Request, number: int) -> Response:
         """Act, and return the submission as it is afterwards."""
         submission = submission_of(request, number)
-        by = check_role(request, submission.repository.entry.competition, self.right)
+        entry = submission.repository.entry
+        by = check_role(request, entry.competition, self.right)
         self.act(submission=submission, by=by, reason=values_of(request, self.body)["reason"])
-        return Response(WholeSubmissionSerializer(submission_of(request, number)).data)
+        scores = sees_scores_of(by, entry, inside=True)
+        return Response(WholeSubmissionSerializer(submission_of(request, number), context={"scores": scores}).data)
 
 
 class RetrySubmission(SubmissionAct):

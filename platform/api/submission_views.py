@@ -27,6 +27,7 @@ from api.serializers import (
     WholeSubmissionSerializer,
     shape_of_each_format,
 )
+from competitions.board_freezes import sees_scores_of
 from competitions.permissions import sees_everything_of, visible_competitions
 from submissions import services
 from submissions.models import Build, Submission
@@ -128,8 +129,8 @@ class ListEvaluations(WholeListView):
         """Return all of them that the reader sees."""
         submission = submission_of(request, number)
         entry = submission.repository.entry
-        inside = sees_everything_of(request.user, entry)
-        return whole_list(api_formats.of(entry.competition).evaluations(submission, inside=inside))
+        scores = sees_scores_of(request.user, entry)
+        return whole_list(api_formats.of(entry.competition).evaluations(submission, inside=scores))
 
 
 class WithdrawSubmission(ApiView):
@@ -206,9 +207,10 @@ class OwnSubmissions(ListView[Submission]):
 
 
 def _shown(request: Request, submission: Submission) -> object:
-    inside = sees_everything_of(request.user, submission.repository.entry)
+    entry = submission.repository.entry
+    inside = sees_everything_of(request.user, entry)
     serializer = WholeSubmissionSerializer if inside else SubmissionSerializer
-    return serializer(submission).data
+    return serializer(submission, context={"scores": sees_scores_of(request.user, entry, inside=inside)}).data
 
 
 def _build_of(request: Request, submission: Submission) -> Build | None:

@@ -8,8 +8,9 @@ from datetime import datetime
 from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
-from competitions.models import Competition, FrozenLeaderboards
-from competitions.permissions import may, may_in
+from accounts.selectors import is_member
+from competitions.models import Competition, Entry, FrozenLeaderboards
+from competitions.permissions import may, may_in, sees_everything_of
 from core.roles import Right
 
 
@@ -29,6 +30,15 @@ def known_until(user: User | AnonymousUser, competition: Competition) -> datetim
 def sees_live(user: User | AnonymousUser, competition: Competition) -> bool:
     """Return whether the person sees live leaderboards: everyone unless they are frozen, and always organisers."""
     return frozen_since(competition) is None or may(user, competition, Right.SEE_SECRETS)
+
+
+def sees_scores_of(user: User | AnonymousUser, entry: Entry, *, inside: bool | None = None) -> bool:
+    """Return whether the person sees the scores of a team that are not public: its members and the organisers.
+
+    Not helpers in a freeze, who see everything else of a team. `inside`: whether that is so, if known.
+    """
+    known = sees_everything_of(user, entry) if inside is None else inside
+    return known and (sees_live(user, entry.competition) or is_member(user, entry.team))
 
 
 def seen_live(user: User | AnonymousUser, competitions: Iterable[Competition]) -> set[int]:

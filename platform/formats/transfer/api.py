@@ -21,9 +21,8 @@ from api.formats import (
     WithoutEvaluations,
     only_now,
 )
-from competitions.board_freezes import frozen_since, sees_live
+from competitions.board_freezes import frozen_since, sees_live, sees_scores_of
 from competitions.models import Competition, Track
-from competitions.permissions import sees_everything_of
 from core.rounding import share
 from formats.transfer.api_pairs import attack_of, pair_of_entrants, pairs_of_submission
 from formats.transfer.api_serializers import (
@@ -92,7 +91,7 @@ class TransferApi(WithoutChallenges, WithoutEvaluations, NewestCounts):
         """Return its pairs with the opponents that count; in a freeze only its team and the organisers see them."""
         entry = submission.repository.entry
         tournament = tournament_in_force(entry.competition)
-        hidden = not (sees_live(user, entry.competition) or sees_everything_of(user, entry))
+        hidden = not (sees_live(user, entry.competition) or sees_scores_of(user, entry))
         if tournament is None or hidden or submission.state != Submission.State.READY:
             return ()
         return pairs_of_submission(tournament, submission)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.selectors import signed_in_user
+from competitions.board_freezes import sees_scores_of
 from competitions.permissions import may, sees_everything_of
 from competitions.pseudonyms import public_name
 from core.errors import Refusal
@@ -40,7 +41,8 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
     entry = shown.repository.entry
     inside = sees_everything_of(request.user, entry)
     builds = list(shown.builds.all())
-    content = page_formats.of(entry.competition).submission(request, shown, builds, inside=inside)
+    scores = sees_scores_of(request.user, entry, inside=inside)
+    content = page_formats.of(entry.competition).submission(request, shown, builds, inside=scores)
     context: dict[str, Any] = {
         "submission": shown,
         "team": entry.team,

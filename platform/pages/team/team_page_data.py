@@ -77,11 +77,18 @@ class TeamPage:
 
 
 def team_page(
-    request: HttpRequest, entry: Entry, page: str | None, *, track_name: str = "", state: str = "", inside: bool
+    request: HttpRequest,
+    entry: Entry,
+    page: str | None,
+    *,
+    track_name: str = "",
+    state: str = "",
+    inside: bool,
+    scores: bool,
 ) -> TeamPage:
     """Return the standings of a team, and a page of its submissions to a track and with a state of `STATES`.
 
-    "" and unknown names select all.
+    "" and unknown names select all. `scores`: with those that are not public.
     """
     submitted = Submission.objects.filter(repository__entry=entry)
     newest_keys = submitted.order_by().values("repository").annotate(newest=Max("pk")).values("newest")
@@ -96,7 +103,7 @@ def team_page(
     )
     chosen = Paginator(related, SUBMISSIONS_PER_PAGE).get_page(page)
     listed = list(chosen.object_list)
-    content = page_formats.of(entry.competition).team(request, entry, {*newest, *listed}, inside=inside)
+    content = page_formats.of(entry.competition).team(request, entry, {*newest, *listed}, inside=scores)
     of_track = {each.repository.track_id: ShownSubmission(each, content.submissions[each.pk]) for each in newest}
     return TeamPage(
         content,

@@ -14,6 +14,7 @@ from accounts import services as accounts
 from accounts.models import Membership
 from accounts.selectors import open_invitations, signed_in_user
 from competitions import services as competitions
+from competitions.board_freezes import sees_scores_of
 from competitions.models import Entry, TermsVersion, Track
 from competitions.permissions import sees_everything_of
 from competitions.selectors import acceptance_of, invitations_of, terms_in_force
@@ -37,8 +38,10 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     entry = entry_of(request, slug)
     inside = sees_everything_of(request.user, entry)
     chosen = {name: request.GET.get(name, "") for name in ("of", "state")}
+    scores = sees_scores_of(request.user, entry, inside=inside)
+    page = request.GET.get("page")
     shown = team_page(
-        request, entry, request.GET.get("page"), track_name=chosen["of"], state=chosen["state"], inside=inside
+        request, entry, page, track_name=chosen["of"], state=chosen["state"], inside=inside, scores=scores
     )
     members = list(entry.team.memberships.select_related("user"))
     captain = any(each.user_id == request.user.pk and each.role == Membership.Role.CAPTAIN for each in members)

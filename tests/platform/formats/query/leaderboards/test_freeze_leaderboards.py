@@ -12,9 +12,10 @@ import pytest
 from django.test import Client
 
 from accounts.models import Membership, Team, User
-from competitions.models import Entry, FrozenLeaderboards, Track
+from competitions.models import Entry, FrozenLeaderboards, Organiser, Track
 from core.errors import Refusal
 from core.models import Event
+from core.roles import OrganiserRole
 from formats.query.leaderboards import services
 from formats.query.leaderboards.models import Pool, Snapshot
 from formats.query.leaderboards.score_visibility import board, public_evaluation_of
@@ -152,6 +153,21 @@ def test_it_rejects_readers_without_permission(scenario: Scenario) -> None:
         for row in TABLE:
             seen = row.text in content(row.address)
             assert seen == (role in row.readers), f"{row.text!r} at {row.address} as {role}"
+
+
+def test_a_helper_sees_submissions_but_no_new_score(scenario: Scenario, client: Client, charlie: User) -> None:
+    competition = scenario.env.competition
+    helper = Organiser.objects.create(competition=competition, user=charlie, role=OrganiserRole.HELPER)
+    client.force_login(charlie)
+    pages = ("/teams/owls", "/submissions/{new}", "/submissions/{new}?seen=0&build=none")
+    addresses = (*pages, "/api/v1/submissions/{new}", "/api/v1/submissions/{new}/evaluations")
+    for address in addresses:
+        assert "3.87" not in look(client, scenario, address), address
+    assert client.get(f"/api/v1/submissions/{scenario.new.pk}").json()["tag"] == scenario.new.tag
+    helper.role = OrganiserRole.JUDGE
+    helper.save()
+    for address in addresses:
+        assert "3.87" in look(client, scenario, address), address
 
 
 def test_a_score_does_not_vanish_while_it_is_measured_again(scenario: Scenario, client: Client) -> None:
