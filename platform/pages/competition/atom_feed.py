@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,9 @@ from django.utils.feedgenerator import Atom1Feed
 from competitions.models import Competition
 
 MOST = 50
+
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that XML 1.0 cannot have, such as the form feeds of pasted texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +54,14 @@ def atom(
 ) -> str:
     """Return the newest entries as XML; `site` is the address of the site, `page` and `feed` are paths on it."""
     host = site.partition("://")[2].partition(":")[0]
+    title, subtitle = _NOT_IN_XML.sub("", title), _NOT_IN_XML.sub("", subtitle)
     written = _Feed(title=title, link=site + page, description=subtitle, feed_url=site + feed, language="en")
     written.made_at = competition.created_at
     for each in sorted(entries, key=attrgetter("published"), reverse=True)[:MOST]:
         written.add_item(
-            title=each.title,
+            title=_NOT_IN_XML.sub("", each.title),
             link=site + each.path,
-            description=each.summary,
+            description=_NOT_IN_XML.sub("", each.summary),
             pubdate=each.published,
             updateddate=each.updated,
             unique_id=f"tag:{host},{competition.created_at.date().isoformat()}:{each.key}",

@@ -69,6 +69,16 @@ def test_an_unchanged_feed_is_not_sent_again(
     assert (len(ids), len(updated)) == (1, 2)
 
 
+def test_a_pasted_control_character_ends_no_feed(
+    client: Client, competition: Competition, olga: User, the_clock: FakeClock
+) -> None:
+    title, text = "Page\x0c two\x08", "First\x0b line\ufffe"
+    announce(competition=competition, title=title, text=text, published_at=the_clock.at, by=olga)
+    (entry,) = entries_of(client, FEED)
+    assert entry.findtext(f"{ATOM}title") == "Page two"
+    assert "First line" in (entry.findtext(f"{ATOM}summary") or "")
+
+
 def test_it_hides_what_is_not_published(
     client: Client, competition: Competition, olga: User, the_clock: FakeClock
 ) -> None:
