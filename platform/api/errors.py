@@ -80,7 +80,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         return None
     wait = getattr(error, "wait", None)
     accepted_from = clock.now() + timedelta(seconds=wait) if wait else None
-    detail = "; ".join(_texts(response.data))
+    # a name in a body may have half of a surrogate pair, which cannot be sent
+    detail = "; ".join(_texts(response.data)).encode("utf-8", "replace").decode()
     response.data = problem_details(response.status_code, *_kind(error, detail), accepted_from)
     response.content_type = CONTENT_TYPE
     return response

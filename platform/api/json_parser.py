@@ -1,18 +1,21 @@
-"""Parser of the bodies of requests."""
+"""Bodies of requests in JSON."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import IO, Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 
-class LimitedJsonParser(JSONParser):
-    """JSON, except where it is nested more deeply than Python can read: a bad request, not a platform error."""
+class JsonParser(JSONParser):
+    """The parser of the library, which does not expect what is nested without end."""
 
-    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
-        """Return the value. Raise `ParseError` for what is no JSON, and for too deep a nesting."""
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return the values of a body. Raise `ParseError` for what is no JSON, or nested too deeply."""
         try:
             return super().parse(stream, media_type, parser_context)
         except RecursionError as error:

@@ -321,7 +321,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["api.json_parser.LimitedJsonParser"],
+    "DEFAULT_PARSER_CLASSES": ["api.json_parser.JsonParser"],
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "DEFAULT_THROTTLE_CLASSES": [
         "api.throttles.AnonymousThrottle",

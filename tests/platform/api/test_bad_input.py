@@ -39,6 +39,8 @@ REQUESTS = [
     BadRequest(SUBMIT, 400, "invalid", "correct the value", "[]"),
     BadRequest(SUBMIT, 400, "invalid", "tag: unknown; the body may have commit", '{"commit": "1", "tag": "x"}'),
     BadRequest(SUBMIT, 400, "invalid", "commit: use a string", '{"commit": 1}'),
+    BadRequest(SUBMIT, 400, "invalid", "?: unknown; the body may have commit", '{"\\ud800": "1"}'),
+    BadRequest(SUBMIT, 400, "invalid", "nested too deeply", "[" * 100_000),
     BadRequest(SUBMIT, 413, "invalid", "send less at a time", " " * (MOST_BYTES + 1)),
     BadRequest(SUBMIT, 415, "unsupported-media-type", "send JSON", "commit=1", "application/x-www-form-urlencoded"),
 ]
