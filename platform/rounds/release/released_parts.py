@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import IO, TYPE_CHECKING
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -25,6 +26,7 @@ from rounds.formats import format_of
 from rounds.models import Release, Round, RoundEntry
 from rounds.objections.period import result_state
 from rounds.planning.open_source_licences import is_open_source
+from rounds.publishing.pair_visibility import pairs_public
 from rounds.release.embargo import embargo_reason
 from rounds.release.hidden_titles import entries_with_hidden_titles, leave_out_hidden_titles
 from rounds.release.objections_file import objections_of
@@ -73,10 +75,10 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
 
     Releasing again what was withdrawn gives the same bytes, until the signing key changes or the title of an entry is
     hidden, which then stands in no bundle that is made afterwards; released objections are then released again, too, as
-    they name the outcome of the bundle. Raise `Refusal` if the part
-    is public already or may not be: images under embargo, and the bundle that describes them; the bundle while
-    leaderboards are frozen; code if none may be cloned or, except for a final, while the competition is running;
-    objections while they are made or wait for an answer.
+    they name the outcome of the bundle. Raise `Refusal` if the part is public already or may not be: images under
+    embargo, and the bundle that describes them; the bundle while leaderboards are frozen, and perturbed images, whose
+    table has all pairs, if they were before the round; code if none may be cloned or, except for a final, while the
+    competition is running; objections while they are made or wait for an answer.
     """
     require(by, round_.competition, Right.RUN)
     reason = require_reason(reason, "a release")
@@ -257,7 +259,8 @@ def _check_may_be_public(round_: Round, part: str, embargo: Callable[[Round], st
     if part not in _WITHOUT_IMAGES and (why := embargo(round_)):
         raise Refusal(f"the images of {round_} must stay secret: {why}", fix="release it when that ends")
     # the initial seeding is the order of the leaderboards at the freeze, and matches may follow it
-    if part in _SIGNED and _current_secret(round_):
+    hides = _first_pairs_secret if part == Release.Part.PERTURBED else _order_secret if part in _SIGNED else None
+    if hides is not None and hides(Round.objects.select_related("competition", "window").get(pk=round_.pk)):
         problem = f"the {Release.Part(part).label} of {round_} would reveal frozen leaderboards"
         raise Refusal(problem, fix="unfreeze the leaderboards first")
     if part == Release.Part.CODE:
@@ -266,10 +269,14 @@ def _check_may_be_public(round_: Round, part: str, embargo: Callable[[Round], st
         _check_objections(round_)
 
 
-def _current_secret(round_: Round) -> bool:
+def _order_secret(current: Round) -> bool:
     """Return whether the round shows the order of leaderboards that are frozen now."""
-    current = Round.objects.select_related("competition").get(pk=round_.pk)
     return format_of(current).secret_order_since(current) is not None
+
+
+def _first_pairs_secret(current: Round) -> bool:
+    """Return whether who met whom shows that order: the table of perturbed images has all pairs."""
+    return not pairs_public(current, AnonymousUser())
 
 
 def _check_code(round_: Round) -> None:

@@ -219,6 +219,20 @@ def test_it_rejects_a_bundle_while_leaderboards_are_frozen(published: Final, olg
     release(round_=published.round, part="bundle", by=olga, reason="the end")
 
 
+def test_it_rejects_pairs_that_would_show_the_order_of_frozen_leaderboards(
+    published: Final, olga: User, client: Client
+) -> None:
+    begin = published.round.window.starts_at
+    frozen = FrozenLeaderboards.objects.create(competition=published.round.competition, since=begin)
+    assert client.get("/competitions/digits/rounds/1/matrix/untargeted.csv").status_code == 404
+    with pytest.raises(Refusal, match="reveal frozen leaderboards"):
+        release(round_=published.round, part="perturbed", by=olga, reason="the end")
+    frozen.since = begin + timedelta(seconds=1)
+    frozen.save()
+    assert client.get("/competitions/digits/rounds/1/matrix/untargeted.csv").status_code == 200
+    release(round_=published.round, part="perturbed", by=olga, reason="the end")
+
+
 @pytest.mark.parametrize("part", ["bundle", "images"])
 def test_what_happens_while_the_file_is_made_is_seen(
     published: Final, olga: User, keep: Keep, monkeypatch: pytest.MonkeyPatch, part: str
