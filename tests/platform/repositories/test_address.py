@@ -30,7 +30,7 @@ def test_a_git_client_gets_the_advertisement_of_the_repository(
 
 
 @pytest.mark.parametrize("place", ["owls/model", "hawks/model"])
-@pytest.mark.parametrize("header", ["", "Basic", "Basic %%%", "Basic YTpi", "Bearer x"])
+@pytest.mark.parametrize("header", ["", "Basic", "Basic %%%", "Basic \xff", "Basic YTpi", "Bearer x"])
 def test_it_gives_the_same_answer_for_unknown_and_hidden_repositories(
     client: Client, entry: Entry, place: str, header: str
 ) -> None:
