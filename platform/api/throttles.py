@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rest_framework.throttling import AnonRateThrottle, UserRateThrottle
+from rest_framework.throttling import AnonRateThrottle, ScopedRateThrottle, UserRateThrottle
 
 from core import optional_cache
 
@@ -30,5 +30,11 @@ class AnonymousThrottle(AnonRateThrottle):
 
 class PersonThrottle(UserRateThrottle):
     """Counts requests of a person."""
+
+    cache = _RequestHistory()  # type: ignore[assignment] # a throttle uses only these methods
+
+
+class ScopeThrottle(ScopedRateThrottle):
+    """Counts requests to the views that name a `throttle_scope`."""
 
     cache = _RequestHistory()  # type: ignore[assignment] # a throttle uses only these methods

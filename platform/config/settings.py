@@ -326,7 +326,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": [
         "api.throttles.AnonymousThrottle",
         "api.throttles.PersonThrottle",
-        "rest_framework.throttling.ScopedRateThrottle",
+        "api.throttles.ScopeThrottle",
     ],
     "DEFAULT_THROTTLE_RATES": {"anon": "60/min", "user": "300/min", "device": "10/min"},
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.content_negotiation.JsonOrCsv",

@@ -101,3 +101,9 @@ def test_there_can_be_no_limit(settings: Settings) -> None:
 def test_nobody_is_refused_while_the_cache_is_away(settings: Settings) -> None:
     settings.CACHES = {"default": {"BACKEND": "config.json_cache.JsonRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}}
     assert statuses(9) == [200] * 9
+
+
+def test_programs_begin_to_sign_in_while_the_cache_is_away(db: None, client: Client, settings: Settings) -> None:
+    settings.CACHES = {"default": {"BACKEND": "config.json_cache.JsonRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}}
+    answers = [client.post("/api/v1/device/code", '{"client": "x"}', content_type="application/json") for _ in range(2)]
+    assert [each.status_code for each in answers] == [200] * 2

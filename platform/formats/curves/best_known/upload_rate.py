@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rest_framework.request import Request
-from rest_framework.throttling import UserRateThrottle
 from rest_framework.views import APIView
 
+from api.throttles import PersonThrottle
 from core import clock
 from core.errors import RefusedForNow
 
 UPLOADS_AN_HOUR = 30
 
 
-class UploadThrottle(UserRateThrottle):
+class UploadThrottle(PersonThrottle):
     """Uploads of one person, refused ones included: each starts a process that reads it."""
 
     scope = "proofs"
