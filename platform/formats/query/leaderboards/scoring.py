@@ -16,7 +16,6 @@ from core import clock, event_log, platform_error_report, submission_traces
 from core.errors import Fault
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
-from evaluation.formats.query.tournament.failed_audit_rule import distrusted
 from formats.query.leaderboards.evaluation_basis import (
     COUNTED,
     OWN_OPPONENTS,
@@ -29,7 +28,7 @@ from formats.query.leaderboards.models import Evaluation, Resamples, Standing
 from formats.query.leaderboards.player_owners import left_out
 from formats.query.leaderboards.rank_intervals import with_intervals
 from formats.query.leaderboards.ranking import BoardPlace, places
-from formats.query.leaderboards.scoring_adapter import PlayedSample, PoolOpponent, Scores, score_columns
+from formats.query.leaderboards.scoring_adapter import PlayedSample, PoolOpponent, Scores, distrusted, score_columns
 from formats.query.leaderboards.snapshots_and_freezes import time_of_a_result
 from formats.query.leaderboards.submission_choices import choice_changes, submissions_tried
 from formats.query.matches.models import Match, SampleResult

@@ -15,7 +15,13 @@ from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.scoring.ranking import ranking
 from evaluation.formats.query.scoring.scored_distances import scored_distance
 from evaluation.formats.query.scoring.scores_v1 import attack_score, model_score
+from evaluation.formats.query.tournament.failed_audit_rule import distrusted
 from evaluation.scoring.rank_intervals import rank_intervals
+
+__all__ = [
+    "SEED", "PlayedSample", "PoolOpponent", "RankColumns", "RankedEvaluation", "Scores", "distrusted", "rank_columns",
+    "ranks", "score_columns",
+]  # fmt: skip
 
 SEED = 0
 """Seed of every interval: a repeated computation gives the same bits."""
