@@ -95,11 +95,16 @@ def _player(submission: Submission) -> Player:
     return submission.player
 
 
-def _ineligible_because(round_: Round, submission: Submission) -> str:
+def without_prizes(submission: Submission) -> str:
+    """Return why a submission wins no prize whatever its licence, "" if it may win one."""
     if submission.baseline_at is not None:
         return "the organisers made it a baseline"
-    if submission.repository.entry.ineligible_for_prizes:
-        return "the team takes part without prizes"
+    return "the team takes part without prizes" if submission.repository.entry.ineligible_for_prizes else ""
+
+
+def _ineligible_because(round_: Round, submission: Submission) -> str:
+    if because := without_prizes(submission):
+        return because
     open_source_required = round_.competition.licence_policy == Competition.LicencePolicy.OPEN_SOURCE
     if open_source_required and round_.kind == Round.Kind.FINAL and not is_open_source(submission.licence):
         return f"its licence is not known to be open source: {submission.licence[:120] or 'none was found'}"

@@ -13,7 +13,7 @@ from core.errors import Refusal
 from core.roles import Right
 from rounds.formats import format_of
 from rounds.models import Round, RoundEntry
-from rounds.planning.entries import frozen, prizes_of
+from rounds.planning.entries import frozen, prizes_of, without_prizes
 from rounds.running.transitions import locked, require_reason, require_state
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
     field = frozen(round_)
     seen = prizes_of(field)
     chosen = {entry.pk for entry in entries}
-    because = "" if eligible else f"its licence was refused: {reason}"[:200]
-    for entry in field:
-        if entry.pk in chosen:
-            entry.eligible, entry.ineligible_because = eligible, because
+    reviewed = [entry for entry in field if entry.pk in chosen]
+    for entry in reviewed:
+        refused = without_prizes(entry.submission) or f"its licence was refused: {reason}"[:200]
+        entry.eligible, entry.ineligible_because = eligible, "" if eligible else refused
     # the outcome states eligibility; computed before the lock, as it is slow
     scored = round_.state == Round.State.SCORED
     outcome = object_store.put_open(format_of(round_).outcome(round_, field)) if scored else ""
@@ -54,11 +54,11 @@ def _judge(entries: Sequence[RoundEntry], by: User, reason: str, *, verb: str, e
         current = locked(round_)
         if current.state != round_.state or prizes_of(frozen(current)) != seen:
             raise Refusal(f"{round_.title} changed during the licence review", fix="check the entries, then try again")
-        RoundEntry.objects.filter(pk__in=chosen).update(
-            eligible=eligible,
-            ineligible_because=because,
-            licence_confirmed_at=clock.database_now() if eligible else None,
-        )
+        confirmed_at = clock.database_now() if eligible else None
+        for entry in reviewed:
+            RoundEntry.objects.filter(pk=entry.pk).update(
+                eligible=eligible, ineligible_because=entry.ineligible_because, licence_confirmed_at=confirmed_at
+            )
         current.outcome = outcome
         current.save(update_fields=["outcome"])
         for entry in entries:

@@ -243,7 +243,7 @@ def test_a_team_that_is_found_to_take_part_without_prizes_after_the_freeze_loses
     known = entry.round.entries.filter(eligible=True)[0]
     Entry.objects.filter(pk=known.submission.repository.entry_id).update(ineligible_for_prizes=True)
     refuse_licence(entries=[known], by=env.organiser, reason="the team belongs to an organiser")
-    assert not known.eligible
+    assert (known.eligible, known.ineligible_because) == (False, "the team takes part without prizes")
     with pytest.raises(Refusal, match="without prizes"):
         confirm_licence(entries=[RoundEntry.objects.get(pk=known.pk)], by=env.organiser, reason="it is free")
 
