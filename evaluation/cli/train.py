@@ -21,7 +21,8 @@ def add_parser(subcommands: Any) -> None:
         "plain, noise, logit-pairing, pgd, trades, trades-ensemble, mutual-ensemble, randomised-smoothing, ddn, head, "
         "adapted-head or numpy; adp, rse, ensemble-at or deep-defense (with --arch cifar-resnet); "
         "convex (with --arch cifar-convex); "
-        "guided-denoiser, feature-guided-denoiser, class-guided-denoiser or attack-network (transfer format)"
+        "guided-denoiser, feature-guided-denoiser, class-guided-denoiser, attack-network or "
+        "hinted-attack-network (transfer format)"
     )
     command.add_argument("recipe", help=text)
     command.add_argument(

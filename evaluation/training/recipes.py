@@ -74,8 +74,11 @@ DENOISERS: Mapping[str, Guide] = {
 }
 """Recipes of a denoiser, and what guides it."""
 
-ATTACK_NETWORK = "attack-network"
-TRANSFER_RECIPES = (*DENOISERS, ATTACK_NETWORK)
+HINTED_ATTACK_NETWORK = "hinted-attack-network"
+ATTACK_NETWORKS = ("attack-network", HINTED_ATTACK_NETWORK)
+"""Recipes of a network that changes images; the second one also sees the gradient of a classifier."""
+
+TRANSFER_RECIPES = (*DENOISERS, *ATTACK_NETWORKS)
 """Recipes of the transfer format: the network is no classifier, and its architecture is `unet`."""
 
 NOISE_LEVEL = 0.5
@@ -113,7 +116,7 @@ def recipe_for(
     if name in DENOISERS:
         loss: Loss = GuidedDenoiserLoss(bundled_targets(), guide=DENOISERS[name])
         return TrainingRecipe(loss, 30, 64, 2e-3, Warp(), optimiser="adamw")
-    if name == ATTACK_NETWORK:
+    if name in ATTACK_NETWORKS:
         return TrainingRecipe(AttackNetworkLoss(bundled_targets()), 60, 64, 6e-3, Warp(), optimiser="adamw")
     if architecture in CIFAR_ARCHITECTURES:
         own_steps = {ENSEMBLE_AT: 1, CONVEX: 0}.get(name, 3)

@@ -38,6 +38,11 @@ def bundled_targets() -> tuple[Target, ...]:
     )
 
 
+def hint_source() -> Target:
+    """Return the one whose gradients are the hints of an attack network: an adversarially trained network."""
+    return bundled_targets()[1]
+
+
 @cache
 def cifar_sources() -> tuple[Target, ...]:
     """Return the undefended classifiers for CIFAR-10 whose adversarials ensemble adversarial training uses."""

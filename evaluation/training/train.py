@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from evaluation.baselines.shared.hinted_unet import HintedUNet
 from evaluation.baselines.shared.lite_network import SIDE
 from evaluation.baselines.shared.scaled_lite_network import VARIANTS, imagenet_classifier
 from evaluation.baselines.shared.smoothed_classifier import SmoothedClassifier
@@ -31,6 +32,7 @@ from evaluation.training.recipes import (
     CIFAR_RESNET,
     CONVEX,
     ENSEMBLES,
+    HINTED_ATTACK_NETWORK,
     LINF_RECIPES,
     NETWORK_RECIPES,
     RANDOMISED_SMOOTHING,
@@ -41,6 +43,7 @@ from evaluation.training.recipes import (
     recipe_for,
 )
 from evaluation.training.settings import NUMPY, Settings, decisive, make_folder, sha256_of
+from evaluation.training.target_classifiers import hint_source, network_of
 from evaluation.training.training_data import Labels, TrainingData, read_training_data
 from evaluation.training.training_loop import THREADS, fit, seeded
 from evaluation.training.training_record import Progress, TrainingReport, host
@@ -105,7 +108,7 @@ def _train_network(
     }
     here = _host(device)
     with seeded(settings.seed):
-        network = _network(settings, data, recipe)
+        network = _network(settings, data, recipe, device)
         if settings.start is not None:
             load_weights(network, settings.start)
         fitted = fit(
@@ -186,7 +189,9 @@ def _train_head(
         )
 
 
-def _network(settings: Settings, data: TrainingData, recipe: TrainingRecipe) -> nn.Module:
+def _network(settings: Settings, data: TrainingData, recipe: TrainingRecipe, device: torch.device) -> nn.Module:
+    if settings.recipe == HINTED_ATTACK_NETWORK:
+        return HintedUNet(network_of(hint_source(), device))
     if settings.recipe in TRANSFER_RECIPES:
         return UNet()
     shape = ImageShape(*data.images.shape[1:])

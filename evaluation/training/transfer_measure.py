@@ -14,7 +14,7 @@ from evaluation.baselines.shared.unet import attacked, denoised
 from evaluation.domain.images import Images
 from evaluation.training.adversary import linf_steps
 from evaluation.training.measure import accuracy
-from evaluation.training.recipes import ATTACK_NETWORK, DENOISERS
+from evaluation.training.recipes import ATTACK_NETWORKS, DENOISERS
 from evaluation.training.target_classifiers import bundled_targets, network_of
 
 EPSILONS = (4, 8, 12, 16)
@@ -35,7 +35,7 @@ class DenoisedClassifier(nn.Module):
 
 def classifier_with(recipe: str, network: nn.Module, device: torch.device) -> nn.Module | None:
     """Return the classifier that a network is or makes: behind a denoiser the base network, None for an attack."""
-    if recipe == ATTACK_NETWORK:
+    if recipe in ATTACK_NETWORKS:
         return None
     return _denoised(network, device) if recipe in DENOISERS else network
 
@@ -49,8 +49,8 @@ def on_attacked_images(
     """
     found = {}
     for epsilon in EPSILONS:
-        if recipe == ATTACK_NETWORK:
-            with torch.inference_mode():
+        if recipe in ATTACK_NETWORKS:
+            with torch.no_grad():
                 changed = _pixels(attacked(network, as_input(images).to(device), epsilon / 255))
             measured = {target.name: network_of(target, device) for target in bundled_targets()}
         else:

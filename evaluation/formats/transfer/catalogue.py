@@ -36,6 +36,7 @@ _TRADES = {
 }
 _DENOISER = {"main.py": "transfer/guided-denoiser/main.py"}
 _UNET = {"network.py": "shared/network.py", "unet.py": "shared/unet.py"}
+_HINTS = {"hinted_unet.py": "shared/hinted_unet.py"}
 _TORCH = {"requirements.txt": f"{_SHARED}/requirements-torch.txt"}
 _ALL = _PLAIN | _ROBUST | _NOISE
 
@@ -50,6 +51,7 @@ TRANSFER_PARTS: Mapping[str, Mapping[str, str]] = {
     "feature-guided-denoiser": DEFENCE_FILES | _DENOISER | _CLASSIFIERS | _UNET | _PLAIN,
     "fgsm": ATTACK_FILES | _GRADIENTS | _PLAIN,
     "guided-denoiser": DEFENCE_FILES | _CLASSIFIERS | _UNET | _PLAIN,
+    "hinted-attack-network": ATTACK_FILES | _TORCH | _UNET | _HINTS | _ROBUST,
     "iterative": ATTACK_FILES | _GRADIENTS | _PLAIN,
     "iterative-target-class": ATTACK_FILES | _GRADIENTS | _ALL,
     "jpeg": DEFENCE_FILES | _CLASSIFIERS | _PLAIN,

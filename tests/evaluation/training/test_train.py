@@ -22,6 +22,7 @@ from evaluation.training.architectures import ARCHITECTURES
 from evaluation.training.checkpoint import CHECKPOINT
 from evaluation.training.recipes import (
     ADVERSARIAL,
+    ATTACK_NETWORKS,
     ENSEMBLES,
     NETWORK_RECIPES,
     RANDOMISED_SMOOTHING,
@@ -112,8 +113,8 @@ def test_networks_of_the_transfer_format_are_measured_on_attacked_images(tmp_pat
     network_of.cache_clear()
     report = run(tmp_path / "first", "digits", recipe, robust_samples=2)
     assert report.settings["arch"] == "unet"
-    assert (report.validation_accuracy is None) is (report.robustness is None) is (recipe == "attack-network")
-    assert len(report.on_attacked_images) == (12 if recipe == "attack-network" else 8)
+    assert (report.validation_accuracy is None) is (report.robustness is None) is (recipe in ATTACK_NETWORKS)
+    assert len(report.on_attacked_images) == (12 if recipe in ATTACK_NETWORKS else 8)
     assert all(0 <= share <= 1 for share in report.on_attacked_images.values())
     run(tmp_path / "second", "digits", recipe)
     assert equal(weights(tmp_path / "first"), weights(tmp_path / "second"))

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from evaluation.baselines.shared.hinted_unet import HintedUNet, hints
 from evaluation.baselines.shared.network import SmallResNet, as_input
 from evaluation.baselines.shared.unet import UNet, attacked, denoised
 from evaluation.datasets.digits import digits
 from evaluation.training.adversary import linf_steps
 from evaluation.training.losses import Loss
 from evaluation.training.recipes import DENOISERS
-from evaluation.training.target_classifiers import NAMES, bundled_targets, network_of
+from evaluation.training.target_classifiers import NAMES, bundled_targets, hint_source, network_of
 from evaluation.training.transfer_losses import AttackNetworkLoss, Guide, GuidedDenoiserLoss
 
 pytestmark = pytest.mark.usefixtures("seeded_torch")
@@ -48,9 +49,12 @@ def test_a_loss_reaches_every_weight_of_the_network_and_none_of_its_targets(batc
     targets = bundled_targets()
     assert tuple(target.name for target in targets) == NAMES
     guided = [GuidedDenoiserLoss(targets, guide=guide) for guide in DENOISERS.values()]
-    losses: list[Loss] = [*guided, AttackNetworkLoss(targets)]
-    for loss in losses:
-        network = UNet()
+    losses: list[tuple[Loss, nn.Module]] = [
+        *((loss, UNet()) for loss in guided),
+        (AttackNetworkLoss(targets), UNet()),
+        (AttackNetworkLoss(targets), HintedUNet(network_of(hint_source(), CPU))),
+    ]
+    for loss, network in losses:
         value = loss(network, images, labels, 0.5)
         value.backward()  # type: ignore[no-untyped-call]  # untyped in torch
         assert value.item() > 0
@@ -89,6 +93,26 @@ def test_the_attack_network_lowers_the_true_class_of_every_target(batch: tuple[T
         true = network_of(target, CPU)(changed).softmax(1).numpy().astype(np.float64)[np.arange(6), labels]
         expected -= np.log(1 - np.minimum(true, 1 - 1e-6)).mean()
     assert loss(Constant(0.5), images, labels, 0.5).item() == pytest.approx(expected, rel=1e-2)
+
+
+def test_hints_are_the_gradient_of_the_class_that_the_guide_sees(batch: tuple[Tensor, Tensor]) -> None:
+    images, _ = batch
+    guide = network_of(hint_source(), CPU)
+    assert hint_source().name == "adversarial-logit-pairing"
+    found = hints(guide, images)
+    torch.testing.assert_close(found.std((1, 2, 3)), torch.ones(6))
+    with torch.no_grad():
+        seen = guide(images).argmax(1)
+        moved, back = (functional.cross_entropy(guide(images + sign * 0.001 * found), seen) for sign in (1, -1))
+        expected = guide(images)
+    assert moved > functional.cross_entropy(expected, seen) > back
+    network = HintedUNet(guide).eval()
+    assert all(not name.startswith("_guide") for name in network.state_dict())
+    shown: list[Tensor] = []
+    network.network.register_forward_pre_hook(lambda _network, given: shown.append(given[0]))
+    with torch.no_grad():
+        network(images)
+    torch.testing.assert_close(shown[0], torch.cat([images, found], 1))
 
 
 def test_an_attacked_image_stays_in_the_ball(batch: tuple[Tensor, Tensor]) -> None:
