@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,8 +156,11 @@ class RepeatCounts:
         That of the exact sign test (one-sided).
         """
         either = self.lost + self.gained
-        at_least: int = sum(comb(either, count) for count in range(self.lost, either + 1))
-        return at_least / 2.0**either
+        ways = at_least = 1  # in which all of them are losses; from there down to `lost`
+        for gained in range(1, self.gained + 1):
+            ways = ways * (either - gained + 1) // gained
+            at_least += ways
+        return at_least / (1 << either)  # whole numbers: neither need fit into a float
 
     @property
     def inconsistent(self) -> bool:

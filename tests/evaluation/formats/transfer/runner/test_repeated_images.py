@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 import pytest
@@ -84,3 +85,18 @@ def test_a_defence_that_was_right_more_often_before_is_marked() -> None:
 def test_more_losses_are_never_weaker_evidence() -> None:
     levels = [RepeatCounts(100, 20, lost, 20 - lost).level for lost in range(21)]
     assert all(more <= fewer for fewer, more in pairwise(levels))
+
+
+@pytest.mark.parametrize(("lost", "gained"), [(0, 0), (1, 0), (0, 1), (3, 5), (45, 15), (510, 490)])
+def test_the_level_is_that_of_the_sign_test(lost: int, gained: int) -> None:
+    either = lost + gained
+    level = RepeatCounts(1000, either, lost, gained).level
+    assert level == pytest.approx(sum(comb(either, count) for count in range(lost, either + 1)) / 2.0**either)
+
+
+@pytest.mark.parametrize("either", [1024, 1100, 15_000])
+def test_any_number_of_changes_has_a_level(either: int) -> None:
+    half = either // 2
+    assert 0.5 <= RepeatCounts(either, either, half, half).level < 0.54
+    assert RepeatCounts(either, either, either, 0).inconsistent
+    assert RepeatCounts(either, either, 0, either).level == 1.0
