@@ -11,7 +11,7 @@ from evaluation.formats.query.referee.match_players import Model
 from evaluation.formats.query.referee.model_audit import fresh_report, lone_report
 from evaluation.formats.query.referee.player_interface import PlayerConnection
 from evaluation.formats.query.referee.verdict_queries import ask_or_none
-from evaluation.formats.query.results import AuditReport
+from evaluation.formats.query.results import AuditReport, Failure
 from evaluation.formats.query.rules import QueryRules
 
 STARTS = 2
@@ -26,6 +26,7 @@ def ask_fresh_model(
     kept: Sequence[KeptFrames],
     seed: int,
     calibration: float = 1.0,
+    failures: list[Failure] | None = None,
 ) -> tuple[AuditReport, ...]:
     """Ask a freshly started model about all frames of `kept`; return the counts of each piece.
 
@@ -33,7 +34,7 @@ def ask_fresh_model(
     of similar earlier images then remembers only images beyond the boundary, and its later answers change. The images
     to be asked alone follow in random order. The instance has seen nothing, and is ended afterwards. One that fails is
     replaced once, so that an accident of the host costs nothing; an image without an answer after that counts as
-    changed.
+    changed. `failures` gets those of both instances.
     """
     reports = [AuditReport() for _ in kept]
     instance = _FreshInstance(Model(connection, track, rules, calibration))
@@ -45,6 +46,8 @@ def ask_fresh_model(
             reports[place] += lone_report(frame, instance.ask(frame))
     finally:
         instance.model.close()
+    if failures is not None:
+        failures += instance.model.failures
     return tuple(reports)
 
 

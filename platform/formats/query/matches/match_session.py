@@ -128,11 +128,13 @@ class MatchSession:
 def audit(match: Match, worker: Worker, sandbox: Sandbox) -> list[AuditedPiece]:
     """Audit the model of a match on a fresh instance, alone on this host; return the pieces that wait for it.
 
-    Errors of the model are in the counts; platform errors are raised. A bundled model is known to pass: what it answers
-    here compares this host with the one that played, and counts for nothing else.
+    Errors of the model are in the counts; platform errors are raised. A model that exceeded a limit of time is charged
+    only if this host is as fast as it was. A bundled model is known to pass: what it answers here compares this host
+    with the one that played, and counts for nothing else.
     """
     pieces = list(match.pieces.filter(state=Piece.State.PLAYED).exclude(kept="").order_by("first"))
     kept = [unpack_kept(kept_frames.read(piece.kept)) for piece in pieces]
+    factor, failures = worker.factor(gpu=match.model.gpu), list[Failure]()
     reports = audit_model(
         model=ready_player(match.model, log.debug),
         track=TrackName(match.attack.track_name),
@@ -141,10 +143,13 @@ def audit(match: Match, worker: Worker, sandbox: Sandbox) -> list[AuditedPiece]:
         sandbox=sandbox,
         seed=derive_seed(match.seed, "deferred audit", *(piece.number for piece in pieces)),
         resources=resources(worker.device or None),
-        calibration=worker.factor(gpu=match.model.gpu),
+        calibration=factor,
         # it takes ten seconds for all programs of a host, which the sandbox for trusted code shows to players
         level_caches=sandbox.for_untrusted_code and not match.model.baseline,
+        failures=failures,
     )
+    for reason in {failure.reason for failure in failures}:  # images without an answer count as changed
+        require_steady(factor, reason, gpu=match.model.gpu)
     return [_audited(match, piece, frames, report) for piece, frames, report in zip(pieces, kept, reports, strict=True)]
 
 

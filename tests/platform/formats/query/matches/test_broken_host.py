@@ -19,14 +19,18 @@ from django.db import connection
 from pytest_django import Settings
 
 from competitions import sample_store
+from competitions.models import RulesVersion, SampleSet
 from core import clock
 from core.errors import Fault
 from core.models import Event
 from core.site_identity import require_identity
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
+from evaluation.formats.query.referee.fresh_model_audit import STARTS
 from evaluation.formats.query.referee.match import RefereedMatch
+from evaluation.formats.query.referee.match_players import Model
 from evaluation.formats.query.results import Failure, PieceResult
+from evaluation.protocol.channel import ChannelError
 from evaluation.sandbox.docker_sandbox import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
 from formats.query.matches.match_requests import ensure_match
@@ -168,6 +172,79 @@ def test_a_host_that_becomes_slower_in_a_piece_charges_nobody(
     game.require_outage("this host became slower while it played: the factor of its limits was 1.00 and is 1.50")
     game.finish()
     game.require_same_outcome()
+
+
+@pytest.fixture
+def too_slow_in_the_audit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Let both instances of an audit exceed their time, after what the test does meanwhile."""
+
+    def happen(meanwhile: Callable[[], None]) -> None:
+        read, left = Model.labels, [STARTS]
+
+        def labels(self: Model, count: int) -> list[int]:
+            answer = read(self, count)
+            if not left[0]:
+                return answer
+            left[0] -= 1
+            meanwhile()
+            raise self.fail(ChannelError(Reason.TOO_SLOW))
+
+        monkeypatch.setattr(Model, "labels", labels)
+
+    return happen
+
+
+@pytest.fixture
+def submitted(
+    rules: RulesVersion,
+    sample_sets: dict[str, SampleSet],
+    attack: Player,
+    commit: Callable[[str, str], Player],
+    make_worker: Callable[..., Worker],
+    let_play: LetPlay,
+) -> Match:
+    """A match of a submitted model that waits for its audit."""
+    model = commit("model", "players/honest-model")
+    match = ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+    for name in ("one", "two", "three"):
+        let_play(make_worker(name), seconds=0.0)
+    match.refresh_from_db()
+    assert match.state == "audit"
+    return match
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_host_that_becomes_slower_in_an_audit_charges_nobody(
+    submitted: Match,
+    make_worker: Callable[..., Worker],
+    let_play: LetPlay,
+    speed: Speed,
+    too_slow_in_the_audit: Callable[[Callable[[], None]], None],
+) -> None:
+    auditor = make_worker("four")
+    too_slow_in_the_audit(lambda: setattr(speed, "factor", 1.5))
+    let_play(auditor, seconds=0.0)
+    submitted.refresh_from_db()
+    assert submitted.state == "audit"
+    assert "this host became slower while it played" in Host.objects.get().problem
+    let_play(auditor, seconds=0.0)
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.audit["passed"]) == ("played", True)
+    assert not Event.objects.filter(verb="fault").exists()
+
+
+def test_a_model_that_is_too_slow_in_its_audit_is_charged_on_a_host_that_is_as_fast_as_before(
+    submitted: Match,
+    make_worker: Callable[..., Worker],
+    let_play: LetPlay,
+    speed: Speed,
+    too_slow_in_the_audit: Callable[[Callable[[], None]], None],
+) -> None:
+    too_slow_in_the_audit(lambda: setattr(speed, "factor", 1.05))
+    let_play(make_worker("four"), seconds=0.0)
+    submitted.refresh_from_db()
+    assert (submitted.state, submitted.audit["passed"]) == ("played", False)
+    assert submitted.audit["fresh_unanswered"] == submitted.audit["fresh_due"] > 0
 
 
 def test_a_slow_player_is_charged_on_a_host_that_is_as_fast_as_before(
