@@ -71,6 +71,12 @@ CLASSES: Mapping[str, type[Attack]] = {each.name: each for each in (*_WITH_QUERI
 _RUNS = DOUBLINGS + BISECTIONS + 2
 """Runs of an attack that keeps within a budget: with each of the search, and with the fixed one."""
 
+_WITH_DETAIL = frozenset(
+    (Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.NOT_OFFERED, Reason.SCORES_DISAGREE, Reason.INCONSISTENT)
+)
+"""Reasons whose detail the team sees. That of others quotes numbers that the player sent, which could name secret
+images."""
+
 BATCH = 64
 """Images that are attacked at once: as many as a frame has."""
 
@@ -104,7 +110,8 @@ def played(item: Benchmark, sandbox: Sandbox) -> dict[str, Any]:
         )  # fmt: skip
     except ModelFailedError as error:
         require_steady(calibration(gpu=player.gpu), error.reason, gpu=player.gpu)
-        return {"reason": str(error.reason), "detail": error.detail, "played_at": clock.database_now()}
+        detail = error.detail if error.reason in _WITH_DETAIL else ""
+        return {"reason": str(error.reason), "detail": detail, "played_at": clock.database_now()}
     median = median_distance(results)
     return {
         "result": object_store.put(encode(results)),

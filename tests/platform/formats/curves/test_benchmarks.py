@@ -209,16 +209,37 @@ def test_the_worst_attack_on_each_image_counts() -> None:
 
 
 def test_an_error_of_the_model_ends_its_benchmark_without_a_fault(stage: Stage, client: Client) -> None:
-    submission = stage.submit("owls", ModelFailedError(Reason.TOO_SLOW, "after 7 images"))
+    submission = stage.submit("owls", ModelFailedError(Reason.CRASHED, "exit status 7"))
     stage.play()
-    assert {(row.state, row.reason, row.faults) for row in submission.benchmarks.all()} == {("played", "too_slow", 0)}
+    assert {(row.state, row.reason, row.faults) for row in submission.benchmarks.all()} == {("played", "crashed", 0)}
     assert not ModelScore.objects.exists()
     assert stage.board(client) == []
     page = client.get(f"/submissions/{submission.pk}").content.decode()
-    assert "it exceeded its time limit" in page
-    assert "after 7 images" not in page
+    assert "its process ended with an error" in page
+    assert "exit status 7" not in page
     client.force_login(submission.submitted_by)
-    assert "after 7 images" in client.get(f"/submissions/{submission.pk}").content.decode()
+    assert "exit status 7" in client.get(f"/submissions/{submission.pk}").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("reason", "detail"),
+    [
+        (Reason.BAD_SEQUENCE, "sequence 578437695752307201, expected 1"),
+        (Reason.BAD_LENGTH, "payload of 578437 bytes, 2 expected"),
+        (Reason.INVALID_NUMBERS, "5.784377e+17, at most 1e+15 allowed"),
+        (Reason.TOO_SLOW, "578437 bytes of a frame arrived in time"),
+    ],
+)
+def test_what_a_model_sent_stays_out_of_its_benchmark(
+    stage: Stage, client: Client, reason: Reason, detail: str
+) -> None:
+    """It has seen secret images, which its numbers could name."""
+    submission = stage.submit("owls", ModelFailedError(reason, detail))
+    stage.play()
+    assert {(row.reason, row.detail) for row in submission.benchmarks.all()} == {(str(reason), "")}
+    client.force_login(submission.submitted_by)
+    page = client.get(f"/submissions/{submission.pk}").content.decode()
+    assert html.escape(reason.text) in page
 
 
 def test_a_platform_error_is_tried_again_and_costs_nothing(stage: Stage, client: Client, the_clock: FakeClock) -> None:
