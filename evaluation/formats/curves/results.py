@@ -20,7 +20,7 @@ Booleans: TypeAlias = NDArray[np.bool_]
 class Results:
     """What an attack found for n images. Distances are in the norm of the threat model; infinite: nothing was found.
 
-    An image that the model gets wrong, or labels as its target, is adversarial at distance 0.
+    An image that the model gets wrong, or labels as its target or not at all, is adversarial at distance 0.
     """
 
     threat_model: ThreatModel

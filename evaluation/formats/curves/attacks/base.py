@@ -17,6 +17,7 @@ from evaluation.domain.errors import Refusal
 from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.models.counted_model import CountedModel
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
+from gauntlet import frames
 
 _ROUNDED = 2.0**-23
 """More than single precision changes of a sum or a difference of values in [0, 1]."""
@@ -131,7 +132,7 @@ class AttackedBatch:
         """Return whether these answers for these rows reach the goal, bool (n,)."""
         if self.targets is None:
             return labels != self.of(rows, self.labels)
-        return labels == self.of(rows, self.targets)
+        return reaches(labels, self.of(rows, self.targets))
 
     def loss(self, rows: Tensor) -> Loss:
         """Return the cross-entropy that rises towards the goal, for images of these rows."""
@@ -299,6 +300,11 @@ class Attack(ABC):
     @abstractmethod
     def run(self, batch: AttackedBatch) -> None:
         """Attack the images; add every adversarial that the model confirmed to the findings."""
+
+
+def reaches(labels: Tensor, targets: Tensor) -> Tensor:
+    """Return whether labels are the targets, bool (n,). No valid label reaches every goal: silence must not pay."""
+    return (labels == targets) | (labels == frames.UNCLASSIFIED)
 
 
 def distance(first: Tensor, second: Tensor, norm: Norm) -> Tensor:

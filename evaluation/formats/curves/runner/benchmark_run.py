@@ -16,7 +16,7 @@ from torch import Tensor
 
 from evaluation.domain.errors import Refusal
 from evaluation.domain.samples import Sample
-from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings, reaches
 from evaluation.formats.curves.attacks.smallest_budget import search
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.counted_model import CountedModel
@@ -238,7 +238,7 @@ class _Points:
         if run.goal is Goal.TARGETED:
             self.targets = torch.tensor([_target(sample) for sample in samples], device=device)
         self.clean = subject.model.labels(self.images)
-        adversarial = self.clean != self.labels if self.targets is None else self.clean == self.targets
+        adversarial = self.clean != self.labels if self.targets is None else reaches(self.clean, self.targets)
         self.attacked = (~adversarial).nonzero()[:, 0]
         self._counted: list[tuple[Tensor, CountedModel]] = []
 

@@ -8,8 +8,9 @@ from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distan
 from evaluation.formats.curves.attacks.boundary import Boundary
 from evaluation.formats.curves.attacks.evolutionary import Evolutionary
 from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
-from evaluation.formats.curves.models.classifier import NetworkClassifier
+from evaluation.formats.curves.models.classifier import Classifier, NetworkClassifier
 from evaluation.formats.curves.threat_models import Goal, Norm
+from gauntlet import frames
 from tests.evaluation.formats.curves.linear_models import CountingClassifier, LinearModel
 
 ATTACKS: list[tuple[Attack, Norm]] = [
@@ -80,6 +81,28 @@ def test_what_is_found_is_adversarial_and_nearer_the_more_is_asked_but_not_below
     assert (traces[:, 1:] <= traces[:, :-1]).all()
     assert torch.equal(traces[:, -1], distances)
     assert (traces[:, -1] < traces[:, 3]).float().mean() > 0.6
+
+
+class Abstaining(CountingClassifier):
+    """A model that gives no valid label to images that it does not know."""
+
+    def __init__(self, model: Classifier, known: Tensor) -> None:
+        super().__init__(model)
+        self._known = known.flatten(1)
+
+    def labels(self, images: Tensor) -> Tensor:
+        is_known = (images.flatten(1)[:, None] == self._known).all(dim=2).any(dim=1)
+        return torch.where(is_known, super().labels(images), frames.UNCLASSIFIED)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize(("attack", "norm"), ATTACKS, ids=named)
+def test_an_image_without_a_valid_label_is_adversarial_for_both_goals(attack: Attack, norm: Norm, goal: Goal) -> None:
+    model = LinearModel(seed=1, side=4, spread=0.1, count=6)
+    far = distance(starts(model), model.images, norm)
+    model.classifier = Abstaining(model.classifier, torch.cat([model.images, starts(model)]))
+    batch = attacked(model, attack, norm, goal, limit=1000)
+    assert (batch.findings.distances < 0.1 * far).all()
 
 
 @pytest.mark.parametrize(
