@@ -13,6 +13,8 @@ from evaluation.parsing.limited_process import Fields
 
 _FILE_KINDS = ("PNG", "JPEG")
 _PNG, _DEPTH = b"\x89PNG", 24  # the signature, and where the header has the bits of a channel
+_DEEP_GREY = "I;16"
+"""The mode of a grey PNG file with 16 bits, the only one that Pillow does not read as 8 bits but cuts off at 255."""
 _MOST_PIXELS = 2048 * 2048
 """Or four times those of the clean image, if these are more."""
 _MOST_SEGMENTS = 1000
@@ -49,7 +51,8 @@ def _decode(content: bytes, height: int, width: int) -> tuple[Fields, bytes]:
         converted = picture.mode != "RGB" or _is_deep(content)
         picture.load()
         picture.info.pop("transparency", None)  # of no use in RGB, and Pillow would warn
-        colours = picture.convert("RGB")
+        levels = picture.point(lambda level: level / 256) if picture.mode == _DEEP_GREY else picture
+        colours = levels.convert("RGB")
     resized = colours.size != (width, height)
     if resized:
         colours = colours.resize((width, height), Picture.Resampling.BICUBIC)
@@ -74,5 +77,5 @@ def _segments(content: bytes) -> int:
 
 
 def _is_deep(content: bytes) -> bool:
-    """Return True for a PNG file with more than 8 bits in a channel, which Pillow reads as 8 bits."""
+    """Return True for a PNG file with more than 8 bits in a channel."""
     return content.startswith(_PNG) and content[_DEPTH : _DEPTH + 1] > b"\x08"

@@ -69,6 +69,14 @@ def test_another_kind_of_image_is_converted_and_said(
     assert np.abs(image.astype(int) - CLEAN).max() <= EPSILON
 
 
+def test_a_grey_image_of_16_bits_is_read_by_its_upper_8(tmp_path: Path) -> None:
+    clean = np.repeat(CLEAN[..., :1], 3, axis=2)
+    written(Picture.fromarray(clean[..., 0].astype(np.uint16) * 256 + 200), tmp_path)
+    image, notes = read_adversarial(tmp_path, "A", clean, EPSILON)
+    assert image is not None
+    assert (image.tolist(), notes) == (clean.tolist(), [ImageNote.CONVERTED])
+
+
 def test_a_palette_with_transparency_is_read(tmp_path: Path) -> None:
     Picture.fromarray(CLEAN).quantize(16).save(tmp_path / "A.png", transparency=bytes(range(16)))
     assert read_adversarial(tmp_path, "A", CLEAN, EPSILON)[0] is not None
