@@ -11,7 +11,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Min, Q
 
 from competitions.models import Announcement
 from core import clock, event_log, platform_error_report
@@ -41,7 +41,6 @@ KEPT = timedelta(days=30)
 """How long deliveries that are over stay in the log."""
 SHOWN = 500
 """Characters of an answer that are kept."""
-_LOOKED_AT = 20 * AT_ONCE
 
 Post = Callable[..., Answer]
 
@@ -84,13 +83,16 @@ def _allowed() -> Sequence[IpNetwork]:
 
 def _claim() -> list[Delivery]:
     now = clock.database_now()
-    due = Delivery.objects.filter(due_at__lte=now).select_related("webhook__competition", "webhook__team")
-    ordered = due.order_by(F("webhook__failing_since").desc(nulls_first=True), "due_at", "pk")
-    first: dict[int, Delivery] = {}
-    for each in ordered[:_LOOKED_AT]:
-        first.setdefault(each.webhook_id, each)
+    due = Delivery.objects.filter(due_at__lte=now)
+    # one of each webhook, however many wait for it
+    waiting = due.order_by().values("webhook").annotate(since=Min("due_at"))
+    served = waiting.order_by(F("webhook__failing_since").desc(nulls_first=True), "since", "webhook")
     claimed = []
-    for each in list(first.values())[:AT_ONCE]:
+    for webhook in served.values_list("webhook", flat=True)[:AT_ONCE]:
+        of_webhook = due.filter(webhook=webhook).select_related("webhook__competition", "webhook__team")
+        each = of_webhook.order_by("due_at", "pk").first()
+        if each is None:  # another process has claimed it
+            continue
         held = Delivery.objects.filter(pk=each.pk, attempts=each.attempts, due_at=each.due_at)
         if held.update(attempts=each.attempts + 1, due_at=now + LEASE, sent_at=now):
             each.attempts, each.due_at, each.sent_at = each.attempts + 1, now + LEASE, now

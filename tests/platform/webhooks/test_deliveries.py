@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import re
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -339,3 +340,20 @@ def test_old_deliveries_are_deleted(webhook: Webhook, submission: Submission, se
     the_clock.forward(seconds=KEPT.total_seconds() + 1)
     forget_old()
     assert Delivery.objects.get().event == "submission.ready"
+
+
+def test_many_deliveries_to_one_webhook_delay_no_other(
+    webhook: Webhook, submission: Submission, competition: Competition, olga: User, receiver: TestReceiver, send: Send,
+    the_clock: FakeClock,
+) -> None:  # fmt: skip
+    """Hundreds of submissions are measured again, and the receiver of the organisers takes its time."""
+    organisers = hook_of_organisers(competition, olga, receiver.address + "&organisers")
+    at, subject = the_clock.at, event_log.name_of(submission)
+    Delivery.objects.bulk_create(
+        Delivery(webhook=organisers, key=uuid.uuid4(), event="submission.scored", subject=subject, at=at, due_at=at)
+        for _ in range(300)
+    )
+    the_clock.forward(seconds=1)
+    event_log.record("submit", submission)
+    send()
+    assert sorted(path for path, _, _ in receiver.requests) == ["/gauntlet?room=7", "/gauntlet?room=7&organisers"]
