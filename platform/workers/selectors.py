@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from core import clock, optional_cache
 from workers.models import Host, Worker
@@ -62,11 +63,20 @@ def live_hosts(*, gpu: bool = False) -> set[str]:
     return {host_of(name) for name in live.values_list("name", flat=True)}
 
 
-def doubtful_workers() -> dict[str, datetime]:
-    """Return the names of the workers whose hosts were drained, and until when their results are to be rejudged."""
+def of_drained_hosts(worker: str) -> Q:
+    """Return which work hosts played before they were drained: its results are to be rejudged.
+
+    `worker` is the field that names the worker: "worker__name".
+    """
     until = {host.name: host.doubtful_until for host in Host.objects.all() if host.doubtful_until is not None}
-    names = Worker.objects.values_list("name", flat=True) if until else ()
-    return {name: until[host_of(name)] for name in names if host_of(name) in until}
+    names = defaultdict(list)
+    for name in Worker.objects.values_list("name", flat=True) if until else ():
+        names[host_of(name)].append(name)
+    found = Q(pk__in=[])
+    for host, last in until.items():
+        # one list for a host: the jobs of a cluster leave many workers of other names
+        found |= Q(**{f"{worker}__in": names[host]}, played_at__lte=last)
+    return found
 
 
 def hosts_out_of_service() -> list[Host]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece
 from workers import host_comparisons
 from workers.models import HostComparison
-from workers.selectors import doubtful_workers, live_hosts
+from workers.selectors import live_hosts, of_drained_hosts
 from workers.worker_name import host_of
 
 REPEATED = 0.01
@@ -43,7 +43,5 @@ def comparisons(match: Match, host: str, audited: Sequence[AuditedPiece]) -> lis
 
 def doubtful_pieces() -> QuerySet[Piece]:
     """Return the pieces that hosts played before they were drained."""
-    found = Q(pk__in=[])
-    for name, until in doubtful_workers().items():
-        found |= Q(worker__name=name, played_at__lte=until)
-    return Piece.objects.filter(found, kind=Piece.Kind.PLAY, state=Piece.State.PLAYED)
+    doubtful = of_drained_hosts("worker__name")
+    return Piece.objects.filter(doubtful, kind=Piece.Kind.PLAY, state=Piece.State.PLAYED)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, QuerySet
 
 from competitions.models import Competition
 from formats.transfer import NAME
@@ -16,7 +16,7 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, 
 from formats.transfer.tournaments.selectors import KINDS, run_queue, stuck_runs
 from pages.formats import WorkQueue
 from pages.status.incident_types import REPLAY, RETRY, Incident, RowsToFix, Urgency
-from workers.selectors import doubtful_workers
+from workers.selectors import of_drained_hosts
 
 DOUBTFUL = (
     "The results of a host differed from those of others. New rules or another sample set measure all of them again."
@@ -91,10 +91,7 @@ def rows_to_fix() -> list[RowsToFix]:
 
 def _doubtful_runs(kind: type[Run]) -> QuerySet[Any]:
     """Return the runs that hosts played before they were drained, of the same leaderboards and rounds."""
-    found = Q(pk__in=[])
-    for name, until in doubtful_workers().items():
-        found |= Q(worker=name, played_at__lte=until)
-    return _in_force(kind).filter(found, state=Run.State.PLAYED)
+    return _in_force(kind).filter(of_drained_hosts("worker"), state=Run.State.PLAYED)
 
 
 def _failed_runs(kind: type[Run]) -> QuerySet[Any]:

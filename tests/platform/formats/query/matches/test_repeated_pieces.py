@@ -102,3 +102,15 @@ def test_the_pieces_of_a_drained_host_are_listed(match: Match, make_worker: Make
     assert set(repeated_pieces.doubtful_pieces()) == set(Piece.objects.filter(worker__in=workers[:2]))
     Host.objects.update(doubtful_until=clock.now())
     assert {piece.worker_id for piece in repeated_pieces.doubtful_pieces()} == {workers[0].pk, workers[1].pk}
+
+
+def test_the_pieces_of_a_node_are_listed_whichever_jobs_played_them(
+    match: Match, make_worker: MakeWorker, let_play: LetPlay
+) -> None:
+    """A cluster starts many jobs on a node, and each leaves workers of names of its own."""
+    last = make_worker("bad/1500.0")
+    let_play(last)
+    values = {"worker_class": "cpu", "started_at": last.started_at, "last_seen_at": last.last_seen_at}
+    Worker.objects.bulk_create(Worker(name=f"bad/{job}.0", stopped_at=clock.now(), **values) for job in range(1500))
+    Host.objects.create(name="bad", doubtful_until=clock.now())
+    assert set(repeated_pieces.doubtful_pieces()) == set(Piece.objects.filter(worker=last))
