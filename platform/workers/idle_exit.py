@@ -15,6 +15,7 @@ from django.db import connection
 from workers import host_health
 from workers.models import Worker
 from workers.queue import anything_waits
+from workers.slot_device import device_of
 
 _LOOK_SECONDS = 2.0
 
@@ -41,7 +42,8 @@ def _is_needed() -> bool:
     if state.active_requests:
         return True
     try:
-        worker = Worker(name=settings.WORKER_NAME, worker_class=settings.WORKER_CLASS)
+        device = device_of(0) or ""
+        worker = Worker(name=settings.WORKER_NAME, worker_class=settings.WORKER_CLASS, device=device)
         return host_health.may_claim_or_check() and anything_waits(worker)
     except Exception:  # the database is away; the slots wait for it, too
         log.warning("whether work waits cannot be asked", exc_info=True)

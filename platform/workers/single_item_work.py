@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -52,6 +52,9 @@ class RowWork(ItemQueue[Item, Item], Generic[Item]):
     def turns(self, worker: Worker, now: datetime) -> list[Turn]:
         rows = self.waiting_for(worker, now).order_by().values_list("priority", "entry")
         return [Turn(*row) for row in rows.annotate(oldest=Min("queued_at"))]
+
+    def claimable(self, worker: Worker, now: datetime) -> Sequence[QuerySet[Any]]:
+        return [self.waiting_for(worker, now)]
 
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> Item | None:
         rows = self.waiting_for(worker, now).filter(turn.items).order_by("queued_at", "pk")

@@ -18,6 +18,7 @@ from accounts.models import User
 from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
 from workers.fault_record import columns_after
+from workers.models import Worker
 from workers.team_queue_order import PLAY, charge
 from workers.work_item_models import WorkItem
 from workers.work_kind_interface import Claim, Held, Work
@@ -86,6 +87,10 @@ class ItemQueue(Work[Claim], Generic[Claim, Item]):
     role = PLAY
 
     tables: Sequence[type[Item]]
+
+    @abstractmethod
+    def claimable(self, worker: Worker, now: datetime) -> Sequence[QuerySet[Any]]:
+        """Return the items that `worker` may claim, of each table."""
 
     @abstractmethod
     def row(self, claim: Claim) -> Item:

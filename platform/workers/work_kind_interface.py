@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from workers.lease import Heartbeat, Leased
 from workers.models import Priority, Worker
@@ -94,6 +94,10 @@ class Work(ABC, Generic[Claim]):
     @abstractmethod
     def turns(self, worker: Worker, now: datetime) -> list[Turn]:
         """Return the teams with items that `worker` may claim; of each priority and team one turn."""
+
+    def claimable(self, worker: Worker, now: datetime) -> Sequence[QuerySet[Any]]:
+        """Return the items that `worker` may claim, of each table; none if these are no rows of `WorkItem`."""
+        return ()
 
     @abstractmethod
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> Claim | None:

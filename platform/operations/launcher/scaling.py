@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
 
+from django.db.models import Q
+
 from core import clock
 from operations.launcher.launcher_interface import WorkerLauncher
 from workers.models import Worker
-from workers.queue import anything_waits
 from workers.selectors import hosts_out_of_service
 from workers.team_queue_order import PLAY
-from workers.work_item_models import WorkItem
 from workers.work_kind_interface import kinds_of
 
 WAITED = timedelta(seconds=5)
@@ -63,10 +63,10 @@ def step(launcher: WorkerLauncher, limits: JobLimits, *, worker_class: str) -> s
 
 
 def waiting_items(worker_class: str) -> int:
-    """Return how many items have waited for some seconds; 0 if a worker of this class may claim none of them."""
+    """Return how many items a worker of this class may claim, and idle ones have not claimed for some seconds."""
     now = clock.database_now()
-    if not anything_waits(Worker(name="launcher", worker_class=worker_class)):
-        return 0
-    old = {"state": WorkItem.State.WAITING, "queued_at__lte": now - WAITED}
-    tables = [table for kind in kinds_of(PLAY) for table in kind.tables]
-    return sum(table._default_manager.filter(**old).count() for table in tables)
+    worker = Worker(name="launcher", worker_class=worker_class, device="0" if worker_class == Worker.Class.GPU else "")
+    # what is to come after later requests has a place in the future, and is claimed now if there are none
+    unclaimed = Q(queued_at__lte=now - WAITED) | Q(queued_at__gt=now)
+    items = (rows for kind in kinds_of(PLAY) for rows in kind.claimable(worker, now))
+    return sum(rows.filter(unclaimed).count() for rows in items)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -35,6 +36,9 @@ class PieceWork(ItemQueue[Claim, Piece]):
 
     def turns(self, worker: Worker, now: datetime) -> list[Turn]:
         return piece_queue.turns(worker, now)
+
+    def claimable(self, worker: Worker, now: datetime) -> Sequence[QuerySet[Any]]:
+        return [piece_queue.waiting_for(worker, now)]
 
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> Claim | None:
         return piece_queue.claim(worker, turn, now)

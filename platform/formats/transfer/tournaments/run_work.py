@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
+
+from django.db.models import QuerySet
 
 from core.database_retry import persist
 from formats.transfer.tournaments import engine_runs, run_queue, step_notifications
@@ -33,6 +35,9 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
 
     def turns(self, worker: Worker, now: datetime) -> list[Turn]:
         return run_queue.turns(now)
+
+    def claimable(self, worker: Worker, now: datetime) -> Sequence[QuerySet[Any]]:
+        return [run_queue.waiting(kind, now) for kind in KINDS]
 
     def claim(self, worker: Worker, turn: Turn, now: datetime) -> AnyRun | None:
         return run_queue.claim(worker, turn, now)

@@ -1,0 +1,79 @@
+"""The launcher asks for jobs for what their workers may claim, and for nothing else."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pytest_django import Settings
+
+from accounts.models import User
+from competitions.models import RulesVersion, SampleSet, Track
+from core import clock, worker_notifications
+from formats.query.challenges.models import Challenge
+from formats.query.matches.match_requests import ensure_match
+from formats.query.matches.models import Match, Piece
+from formats.query.matches.player_builds import baseline_player
+from operations.launcher.scaling import waiting_items
+from repositories.models import Repository
+from tests.platform.conftest import FakeClock
+from tests.platform.formats.query.challenges.requests import request_challenges
+from workers import idle_exit
+
+
+@pytest.fixture(autouse=True)
+def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: None)
+
+
+@pytest.fixture
+def match(
+    rules: RulesVersion, sample_sets: dict[str, SampleSet], tracks: dict[str, Track], the_clock: FakeClock
+) -> Match:
+    """A match of three pieces, which have waited for a minute."""
+    model = baseline_player(tracks["model"], "numpy-classifier", lambda line: None)
+    attack = baseline_player(tracks["untargeted"], "gaussian-noise", lambda line: None)
+    made = ensure_match(rules=rules, sample_set=sample_sets["validation"], model=model, attack=attack)
+    the_clock.forward(minutes=1)
+    return made
+
+
+def test_items_that_wait_for_something_else_need_no_job(match: Match) -> None:
+    assert waiting_items("cpu") == 3
+    Piece.objects.filter(number=0).update(paused_until=clock.now() + timedelta(minutes=10))
+    assert waiting_items("cpu") == 2
+    Match.objects.update(state=Match.State.SUSPENDED)
+    assert waiting_items("cpu") == 0
+
+
+def test_items_that_need_a_gpu_are_for_jobs_that_have_one(
+    match: Match, repositories: dict[str, Repository], alice: User, the_clock: FakeClock
+) -> None:
+    request_challenges(repositories["model"], alice, "gaussian-noise", "salt-and-pepper")
+    the_clock.forward(minutes=1)
+    Match.objects.update(needs_gpu=True)
+    assert (waiting_items("cpu"), waiting_items("gpu")) == (2, 5)
+    Challenge.objects.update(needs_gpu=True)
+    assert (waiting_items("cpu"), waiting_items("gpu")) == (0, 5)
+
+
+def test_what_comes_after_later_requests_is_played_where_there_are_none(match: Match) -> None:
+    """As what a team of low priority submitted: it would wait for an hour in front of an idle cluster."""
+    Piece.objects.update(queued_at=clock.now() + timedelta(hours=1))
+    assert waiting_items("cpu") == 3
+
+
+def test_what_idle_workers_are_about_to_claim_needs_no_job(match: Match) -> None:
+    Piece.objects.update(queued_at=clock.now() - timedelta(seconds=1))
+    assert waiting_items("cpu") == 0
+
+
+@pytest.mark.parametrize("devices", [[], ["0"]])
+def test_a_job_stays_for_what_needs_its_gpu(
+    repositories: dict[str, Repository], rules: RulesVersion, sample_sets: dict[str, SampleSet], alice: User,
+    settings: Settings, devices: list[str],
+) -> None:  # fmt: skip
+    settings.WORKER_CLASS, settings.WORKER_DEVICES = "gpu", devices
+    request_challenges(repositories["model"], alice, "gaussian-noise")
+    Challenge.objects.update(needs_gpu=True)
+    assert idle_exit._is_needed() is bool(devices)
