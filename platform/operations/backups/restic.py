@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from core.errors import Fault, Refusal
+
+_REMOTE = re.compile(r"[a-z0-9]+:")
+"""How the address of a repository begins that is no folder of this host."""
 
 _INCOMPLETE = 3
 """Exit status of a backup in which some files could not be read."""
@@ -43,6 +48,7 @@ def require_repository() -> None:
             fix="write one into a file of mode 0600, name it in RESTIC_PASSWORD_FILE, and keep a copy elsewhere: "
             "without it no backup can be read",
         )
+    _require_apart()
     try:
         _run("cat", "config")
     except Fault as fault:
@@ -50,6 +56,22 @@ def require_repository() -> None:
             f"the backup repository cannot be opened: {fault}",
             fix="run `restic init` once for a new repository, or correct RESTIC_REPOSITORY and the password",
         ) from fault
+
+
+def _require_apart() -> None:
+    """Raise `Refusal` for a repository in the state folder: each backup would store all earlier ones again."""
+    named = os.environ.get("RESTIC_REPOSITORY", "")
+    if not named:
+        with suppress(OSError, UnicodeError):  # restic says what is wrong with it
+            named = (settings.STATE / os.environ["RESTIC_REPOSITORY_FILE"]).read_text(encoding="utf-8").strip()
+    if not named or _REMOTE.match(named.removeprefix("local:")):
+        return
+    place = (settings.STATE / named.removeprefix("local:")).resolve()  # as restic, which is started there
+    if place.is_relative_to(settings.STATE.resolve()):
+        raise Refusal(
+            f"the backup repository {place} is in the state folder, so that each backup would hold all earlier ones",
+            fix="move it to a folder on another disk, and name that in RESTIC_REPOSITORY",
+        )
 
 
 def back_up(folder: Path, names: Sequence[str]) -> Stored:
