@@ -44,3 +44,17 @@ def test_services_of_others_have_a_version(services: dict[str, dict[str, Any]]) 
     for name, service in services.items():
         image = service["image"].partition(":-")[2].rstrip("}")
         assert image.startswith("gauntlet-") or re.search(r":\d", image), f"{name} is of any version"
+
+
+def test_an_update_stops_every_program_before_the_database_is_migrated(
+    services: dict[str, dict[str, Any]], root: Path
+) -> None:
+    """A program of the old version would write rows as they were, and fail or lose what it did."""
+    (stopped,) = re.findall(r"`docker compose stop ([a-z ]+)`", (root / "docs" / "operating.md").read_text())
+    programs = {
+        name
+        for name, service in services.items()
+        if "gauntlet-" in service["image"] and service.get("restart") == "unless-stopped"
+    }
+    assert "web" in programs
+    assert set(stopped.split()) == programs
