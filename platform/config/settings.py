@@ -264,6 +264,11 @@ TRUST_EVERYBODY = env.flag("GAUNTLET_TRUST_EVERYBODY", default=False)
 WORKER_NAME = env.text("GAUNTLET_WORKER_NAME", socket.gethostname())
 WORKER_CLASS = env.choice("GAUNTLET_WORKER_CLASS", ("cpu", "gpu"))
 WORKER_DEVICES = env.names("GAUNTLET_WORKER_DEVICES", ())
+if WORKER_CLASS == "gpu" and not WORKER_DEVICES:
+    raise ImproperlyConfigured(  # players with `gpu = true` would be played, and have none
+        "GAUNTLET_WORKER_CLASS is gpu, and GAUNTLET_WORKER_DEVICES names no GPU. Set it to those of this host, such as "
+        "0,1."
+    )
 WORKER_JOB = env.text("GAUNTLET_WORKER_JOB", "")
 """Tells apart the workers of one name on one host: those of a cluster's jobs."""
 WORKER_IDLE_SECONDS = env.number("GAUNTLET_WORKER_IDLE_SECONDS", 0, least=0)
