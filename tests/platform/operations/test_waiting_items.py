@@ -1,4 +1,4 @@
-"""The launcher asks for jobs for what their workers may claim, and for nothing else."""
+"""What waits, as the launcher and the metrics count it: the items that workers may claim, and since when."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.player_builds import baseline_player
 from operations.launcher.scaling import waiting_items
+from pages.formats import page_formats
 from repositories.models import Repository
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.query.challenges.requests import request_challenges
@@ -66,6 +67,15 @@ def test_what_comes_after_later_requests_is_played_where_there_are_none(match: M
 def test_what_idle_workers_are_about_to_claim_needs_no_job(match: Match) -> None:
     Piece.objects.update(queued_at=clock.now() - timedelta(seconds=1))
     assert waiting_items("cpu") == 0
+
+
+def test_a_piece_that_an_old_match_gets_has_waited_since_then(match: Match, the_clock: FakeClock) -> None:
+    """A match is played on for a further stage, or once more: its age is not that of what waits."""
+    Match.objects.update(created_at=the_clock.at - timedelta(days=30))
+    Piece.objects.update(queued_at=the_clock.at - timedelta(minutes=5))
+    assert page_formats["query"].queue().oldest_since == the_clock.at - timedelta(minutes=5)
+    Piece.objects.update(queued_at=the_clock.at + timedelta(hours=1))  # of low priority
+    assert page_formats["query"].queue().oldest_since == the_clock.at
 
 
 @pytest.mark.parametrize("devices", [[], ["0"]])

@@ -10,7 +10,7 @@ from itertools import chain
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Max, Min, Q, QuerySet
 
-from core import optional_cache
+from core import clock, optional_cache
 from formats.query.challenges.models import Challenge
 from formats.query.challenges.selectors import stuck_challenges
 from formats.query.leaderboards.evaluation_basis import COUNTED, unresolved
@@ -35,14 +35,16 @@ def queue() -> WorkQueue:
     found = Piece.objects.filter(OPEN_PIECES, ~ARCHIVED).aggregate(
         all=Count("pk"),
         claimed=Count("pk", filter=Q(state=Piece.State.CLAIMED)),
-        since=Min("match__created_at", filter=Q(state=Piece.State.WAITING)),
+        since=Min("queued_at", filter=Q(state=Piece.State.WAITING)),
     )
+    since: datetime | None = found["since"]
     return WorkQueue(
         title="Pieces waiting",
         claimed_title="Pieces being played",
         waiting=found["all"] - found["claimed"],
         claimed=found["claimed"],
-        oldest_since=found["since"],
+        # what is to come after later requests has a place in the future
+        oldest_since=None if since is None else min(since, clock.now()),
         words=(
             f"{intcomma(found['all'])} piece waits in the queue."
             if found["all"] == 1
