@@ -39,9 +39,10 @@ def last_backup() -> Event | None:
 def back_up() -> restic.Stored:
     """Store database and state folder in the backup repository, while the site runs; return what was stored.
 
-    1. The refs are listed, 2. the database is dumped, 3. the files are stored. Files are only added, and before the
-    rows and refs that name them, so the snapshot has every file that its rows and refs name. Raise `Refusal` where
-    restic is not set up or another backup runs, and `Fault` where a step fails.
+    1. The refs are listed, 2. the database is dumped, 3. the files are stored. Files are added before the rows and refs
+    that name them, so the snapshot has every file that its rows and refs name, but for what the site removed meanwhile
+    (`extension_points.put_right`). Raise `Refusal` where restic is not set up or another backup runs, and `Fault` where
+    a step fails.
     """
     restic.require_repository()
     require_migrated()

@@ -6,8 +6,10 @@ from django.db.models import Q, QuerySet
 
 from competitions.extension_points import Records, records_of, sets_in_use
 from competitions.models import Competition, SampleSet
+from formats.query.matches import kept_frames
 from formats.query.matches.models import Match
 from formats.query.matches.piece_work import pieces
+from operations.backups.extension_points import put_right
 from submissions.extension_points import players_in_use
 from submissions.models import Player
 from workers.work_kind_interface import kinds
@@ -27,6 +29,12 @@ def played_sets() -> QuerySet[SampleSet]:
 def requested_matches(competition: Competition) -> Records:
     """Return how many matches the competition has."""
     return Records(Match.objects.filter(rules__competition=competition).count(), "match")
+
+
+@put_right.add
+def pieces_without_frames() -> None:
+    """Let pieces be played again whose frames were removed after the backup."""
+    kept_frames.play_again_without()
 
 
 @players_in_use.add

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -58,13 +59,30 @@ def sweep() -> int:
     return len(unused)
 
 
-def _forget(match: Match) -> None:
-    """Return the pieces of an ended match that were not audited to the queue; the sweep then removes their frames."""
+def play_again_without() -> None:
+    """Let the pieces be played again whose frames are gone, as those are whose audit ended after a backup.
+
+    Call it in a site that was restored, before its workers start: an audit without its frames fails on every host.
+    """
+    for match in Match.objects.filter(pk__in=Piece.objects.exclude(kept="").values("match")):
+        kept = match.pieces.exclude(kept="").values_list("kept", flat=True)
+        if gone := [digest for digest in kept if not exist(digest)]:
+            _forget(match, gone)
+
+
+def _forget(match: Match, gone: Sequence[str] | None = None) -> None:
+    """Return the pieces of a match that were not audited to the queue, or those of them whose frames are `gone`.
+
+    The sweep then removes the frames of all of them.
+    """
     with transaction.atomic():
-        ended = Match.objects.select_for_update(no_key=True).filter(pk=match.pk, state=match.state)
-        if not ended.exists():  # requested again meanwhile
+        same = Match.objects.select_for_update(no_key=True).filter(pk=match.pk, state=match.state)
+        if not same.exists():  # requested again meanwhile
             return
         pieces = Piece.objects.filter(match=match).exclude(kept="")
+        why = f"not audited within {ENDED_FOR.days} days"
+        if gone is not None:
+            pieces, why = pieces.filter(kept__in=gone), "not audited, and their frames are gone"
         SampleResult.objects.filter(piece__in=pieces).delete()
         count = pieces.update(
             state=Piece.State.WAITING,
@@ -79,4 +97,5 @@ def _forget(match: Match) -> None:
             calibration=None,
         )
         Piece.objects.filter(match=match, kind=Piece.Kind.AUDIT).delete()
-        event_log.record("forget_frames", match, reason=f"{count} pieces were not audited within {ENDED_FOR.days} days")
+        Match.objects.filter(pk=match.pk, state=Match.State.AUDIT).update(state=Match.State.PLAYING)
+        event_log.record("forget_frames", match, reason=f"{count} pieces were {why}")

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from core.errors import GauntletError
 from core.site_identity import require_identity
+from operations.backups.extension_points import put_right
 from operations.backups.services import restore
 
 
@@ -34,6 +35,7 @@ class Command(BaseCommand):
             )
             call_command("migrate", interactive=False, verbosity=0)
             require_identity()
+            put_right.answers()
         except GauntletError as error:
             raise CommandError(str(error)) from error
         try:

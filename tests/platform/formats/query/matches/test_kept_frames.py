@@ -19,6 +19,7 @@ from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.tasks import sweep_kept_frames
+from operations.backups.extension_points import put_right
 from tests.platform.claims import claim_piece
 from workers.models import Worker
 
@@ -42,7 +43,7 @@ def play_one(match: Match, make_worker: MakeWorker, played: Callable[[Piece], Pl
     """Play one piece, which keeps frames; return their digest."""
 
     def play() -> str:
-        held = claim_piece(make_worker())
+        held = claim_piece(make_worker(f"one/{Worker.objects.count()}"))
         assert held is not None
         digest = kept_frames.keep(b"frames")
         piece_queue.commit(held, replace(played(held.piece), audit=AuditReport(fresh_due=8), kept=digest))
@@ -101,3 +102,33 @@ def test_a_match_that_goes_on_keeps_its_frames(match: Match, play_one: Callable[
     age(stored()[0], kept_frames.ENDED_FOR * 2)
     assert kept_frames.sweep() == 0
     assert kept_frames.exist(digest)
+
+
+@pytest.mark.parametrize("state", ["playing", "failed", "suspended"])
+def test_pieces_whose_frames_went_after_a_backup_are_played_again(
+    match: Match, play_one: Callable[[], str], make_worker: MakeWorker, state: str
+) -> None:
+    """An audit without its frames would fail on every host, and take each one out of service, for ever."""
+    gone, there = play_one(), play_one()
+    kept_frames.remove(gone)
+    Match.objects.filter(pk=match.pk).update(state=state)
+    put_right.answers()
+    assert set(match.pieces.values_list("state", "kept")) == {("waiting", ""), ("played", there)}
+    assert match.pieces.filter(state="waiting").count() == 2
+    assert set(SampleResult.objects.values_list("piece__kept", flat=True)) == {there}
+    assert Event.objects.get(verb="forget_frames").reason == "1 pieces were not audited, and their frames are gone"
+    put_right.answers()
+    assert Event.objects.filter(verb="forget_frames").count() == 1
+
+
+def test_a_match_whose_audit_lost_its_frames_is_played_and_audited_again(
+    match: Match, play_one: Callable[[], str], make_worker: MakeWorker
+) -> None:
+    digests = [play_one() for _ in range(3)]
+    assert Match.objects.get().state == "audit"
+    for digest in digests:
+        kept_frames.remove(digest)
+    put_right.answers()
+    assert Match.objects.get().state == "playing"
+    claims = [claim_piece(make_worker(f"two/{number}")) for number in range(3)]
+    assert [held.piece.is_audit for held in claims if held is not None] == [False, False, False]
