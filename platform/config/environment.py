@@ -43,7 +43,11 @@ class Environment:
         except (OSError, UnicodeError) as error:
             raise ImproperlyConfigured(f"{path} cannot be read ({error}). Make it readable for this user.") from error
         added = dict(line.partition("=")[::2] for line in lines if line.strip() and not line.startswith("#"))
-        return Environment({**added, **self._source})
+        return Environment({**added, **{name: value for name, value in self._source.items() if value.strip()}})
+
+    def export(self, prefixes: tuple[str, ...]) -> None:
+        """Set these variables in the environment of this process, for what reads them there: those with a prefix."""
+        os.environ.update({name: value for name, value in self._source.items() if name.startswith(prefixes)})
 
     def text(self, name: str, default: str) -> str:
         """Return the variable without surrounding whitespace.

@@ -21,7 +21,7 @@ from config.admin_theme import unfold
 from config.environment import Environment
 from config.file_permissions import UMASK
 from config.log_settings import FORMATS, LEVELS, log_settings
-from config.worker_host_settings import host_settings
+from config.worker_host_settings import OF_ENGINE, host_settings
 from core.sandbox_trust import trust_problem
 
 env = Environment()
@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 STATE = env.folder("GAUNTLET_STATE", ROOT / ".gauntlet").resolve()
 """Folder of all files of the site, or of a worker host."""
 env = env.with_file(STATE / "host-settings")  # written by `manage.py join`
+env.export(OF_ENGINE)
 
 DEBUG = env.flag("GAUNTLET_DEBUG", default=False)
 SECRET_KEY = env.secret("GAUNTLET_SECRET_KEY", kept_in=STATE / "secret-key")
