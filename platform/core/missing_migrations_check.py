@@ -11,13 +11,18 @@ from core.errors import Refusal
 def require_migrated() -> None:
     """Raise `Refusal` if migrations are missing or the database cannot be reached."""
     try:
-        executor = MigrationExecutor(connection)
-        due = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        missing = count_missing()
     except Error as error:
         raise Refusal(
             f"the database cannot be reached: {error}", fix="start the database, or correct DATABASE_URL"
         ) from error
-    if due:
+    if missing:
         raise Refusal(
-            f"the database lacks {len(due)} migration{'s' if len(due) > 1 else ''}", fix="run: manage.py migrate"
+            f"the database lacks {missing} migration{'s' if missing > 1 else ''}", fix="run: manage.py migrate"
         )
+
+
+def count_missing() -> int:
+    """Return how many migrations of this version the database lacks. Raise `Error` if it cannot be reached."""
+    executor = MigrationExecutor(connection)
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))

@@ -17,11 +17,13 @@ import requests
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
 
 from core import clock, event_log
 from core.database_retry import persist
 from core.errors import HostFault, Refusal
 from core.extension_point import ExtensionPoint
+from core.missing_migrations_check import count_missing
 from core.models import SiteIdentity
 
 FILE = "site-identity"
@@ -57,8 +59,11 @@ def require_identity_at_start() -> None:
     A database that cannot be reached now does not stop it: workers check again before they claim work.
     """
     try:
-        if SiteIdentity._meta.db_table not in connection.introspection.table_names():
-            raise ImproperlyConfigured("the database lacks tables of this version\n  fix: run: manage.py migrate")
+        tables = connection.introspection.table_names()
+        # without the columns of this version, work would fail and count against the item
+        recorded = MigrationRecorder.Migration._meta.db_table in tables  # not in tests, which make tables at once
+        if SiteIdentity._meta.db_table not in tables or (recorded and count_missing()):
+            raise ImproperlyConfigured("the database is not that of this version\n  fix: run: manage.py migrate")
         require_identity()
     except HostFault as fault:
         raise ImproperlyConfigured(str(fault)) from fault

@@ -204,6 +204,30 @@ def test_a_database_without_tables_stops_the_start(monkeypatch: pytest.MonkeyPat
         require_identity_at_start()
 
 
+@pytest.mark.slow(10)
+def test_a_database_of_an_earlier_version_stops_the_start(tmp_path: Path, root: Path) -> None:
+    """As after an update without `migrate`: what a worker then plays would fail, and count against the item."""
+    folder = tmp_path / "site"
+    folder.mkdir(mode=0o700)
+    python_path = os.pathsep.join([str(root / "platform"), str(root), str(root / "evaluation" / "sdk")])
+    environment = {
+        "PATH": os.environ["PATH"], "GAUNTLET_STATE": str(folder), "GAUNTLET_SANDBOX": "process",
+        "PYTHONPATH": python_path, "DJANGO_SETTINGS_MODULE": "config.settings",
+    }  # fmt: skip
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *command], cwd=root, env=environment, capture_output=True, text=True, timeout=120
+        )
+
+    start = ("-c", "import config.wsgi")
+    assert run("manage.py", "migrate", "--verbosity=0").returncode == 0
+    assert run(*start).returncode == 0
+    assert run("manage.py", "migrate", "webhooks", "zero", "--verbosity=0").returncode == 0
+    stopped = run(*start)
+    assert (stopped.returncode, "run: manage.py migrate" in stopped.stderr) == (1, True)
+
+
 @pytest.mark.django_db
 def test_a_folder_that_is_no_longer_mounted_takes_the_host_out_of_service(tmp_path: Path) -> None:
     assert host_health.in_service()
