@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
     repository.git("-c", "tag.gpgSign=false", "tag", "--no-sign", tag, "HEAD")
     pushed = remote.push(repository, tag)
     # asked in any case: the answer to a push that arrived may be lost
-    sent = patiently(lambda: client.submissions_of(team.slug, track.name))
+    sent = patiently(lambda: list(client.submissions_of(team.slug, track.name)))
     made = next((each for each in sent if each.tag == tag), None)
     if made is None and not pushed:
         repository.git("tag", "--delete", tag)

@@ -23,7 +23,7 @@ from accounts.services import issue_token
 from competitions.models import Competition, RulesVersion, SampleSet, Track
 from core import worker_notifications
 from evaluation.cli import main, site_device_login, site_version_check, submission_log
-from evaluation.cli.site_client import SiteClient
+from evaluation.cli.site_client import SiteClient, UnavailableSiteError
 from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import Evaluation, Pool, Standing, SubmissionChoice
 from formats.query.matches.models import Match
@@ -436,6 +436,26 @@ def test_a_push_whose_answer_is_lost_is_a_submission(
     assert status == 0, err
     assert json.loads(out)["number"] == Submission.objects.get().pk
     assert _git(copy, "tag", "--list") == "submission-1"
+
+
+def test_a_site_that_is_away_after_the_push_is_asked_again(
+    gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    login(alice)
+    answer, away = SiteClient.get, [True, True]
+
+    def restarting(client: SiteClient, path: str, **query: str) -> Any:
+        if path.endswith("/submissions") and away:
+            away.pop()
+            raise UnavailableSiteError(f"{client.site} does not answer")
+        return answer(client, path, **query)
+
+    monkeypatch.setattr(SiteClient, "get", restarting)
+    status, out, err = gauntlet("submit", copy, "--no-wait", "--json")
+    assert status == 0, err
+    assert not away
+    assert json.loads(out)["number"] == Submission.objects.get().pk
 
 
 def test_a_token_of_the_environment_goes_to_its_own_site_alone(
