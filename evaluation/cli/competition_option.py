@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -208,7 +209,7 @@ def _fetched(site: str, address: str) -> Any:
         note_version(site, error.headers)
         fix = "correct the address; a competition that is not public has no address for this command: name its file"
         raise Refusal(f"{address} answers {error.code}", fix=fix) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError, HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise Refusal(f"{address} cannot be read: {reason}", fix="correct the address, or try again later") from None
 
@@ -224,7 +225,7 @@ def _archived(address: str) -> tuple[Dataset, str, tuple[Sample, ...]]:
                     if (left := left - len(content)) < 0:
                         raise Refusal(f"{address} is larger than 1 GiB", fix="name the data set with --dataset")
                     copy.write(content)
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise Refusal(
                 f"the development samples cannot be read from {address}: {error}",
                 fix="name the data set on this computer with --dataset; the competition's page says which it is",

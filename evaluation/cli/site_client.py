@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -300,7 +301,7 @@ class SiteClient:
     def _json(self, content: bytes) -> Any:
         try:
             return json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._unavailable(error) from None
 
     def _sent(self, method: str, path: str, body: _Body | None = None) -> bytes:
@@ -329,7 +330,7 @@ class SiteClient:
             with error:
                 note_version(self.site, error.headers)
                 raise _problem(request.full_url, error) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             raise self._unavailable(error) from None
 
     def _unavailable(self, error: Exception) -> UnavailableSiteError:
@@ -365,7 +366,7 @@ def _problem(address: str, error: urllib.error.HTTPError) -> GauntletError:
         code, detail, fix = str(data["code"]), str(data["detail"]), str(data["fix"])
         if data["accepted_from"] and not fix:
             fix = f"try again from {data['accepted_from']} on"
-    except (ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, HTTPException):
         code, detail, fix = "unknown", f"{address} answers {error.code}", "check the address of the site"
     seconds = error.headers.get("Retry-After", "")
     if error.code == HTTPStatus.TOO_MANY_REQUESTS and seconds.isdecimal() and int(seconds) < _LONGEST_PAUSE:

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
-from http.client import HTTPResponse
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import quote
@@ -298,7 +298,7 @@ class _Fetching:
                 forget.callback(name.unlink, missing_ok=True)
                 try:
                     _copy(answer, copy, part, length, min(most - had, self._free()))
-                except (OSError, _BrokenConnectionError, KeyboardInterrupt):
+                except (OSError, HTTPException, _BrokenConnectionError, KeyboardInterrupt):
                     if begun:
                         forget.pop_all()
                     raise
@@ -312,7 +312,7 @@ class _Fetching:
                 if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                     raise UnavailableSiteError(f"{text}\n  fix: try again later") from None
                 raise SiteRefusal("unknown", text, fix="try again later: it may have been withdrawn") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             raise UnavailableSiteError(f"{part} cannot be fetched: {error}\n  fix: run the command again") from None
 
     def _answer(self, part: str, had: int) -> HTTPResponse:

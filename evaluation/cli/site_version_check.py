@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.message import Message
 from functools import lru_cache
+from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
@@ -95,6 +96,6 @@ def _api_index(site: str) -> dict[str, Any]:
         # the scheme is that of the request before
         with urllib.request.urlopen(f"{site}/api/v1/", timeout=_SECONDS) as answer:  # noqa: S310
             index = json.loads(answer.read(_MOST_BYTES))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError, HTTPException):
         return {}
     return index if isinstance(index, dict) else {}

@@ -174,6 +174,12 @@ def broken(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> Path:
     return into
 
 
+def test_an_answer_in_chunks_may_break_off(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
+    site.answers[PART] = 200, {"Transfer-Encoding": "chunked"}, b"5\r\n" + BUNDLE[:5] + b"\r\n5\r\n"
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--bundle")
+    assert (status, "run the command again" in err) == (6, True), err
+
+
 def test_a_download_goes_on_after_a_broken_connection(site: Server, gauntlet: Gauntlet, broken: Path) -> None:
     site.answers[PART] = 206, {"Content-Range": f"bytes 5-{len(BUNDLE) - 1}/{len(BUNDLE)}"}, BUNDLE[5:]
     gauntlet("fetch", "digits/1", "--into", broken, "--bundle")

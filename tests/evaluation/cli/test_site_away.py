@@ -1,0 +1,65 @@
+"""Answers that are no HTTP, or end too early: the site does not answer, which is no error of this program."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from typing import ClassVar
+
+import pytest
+
+Gauntlet = Callable[..., tuple[int, str, str]]
+
+CUT = b"Transfer-Encoding: chunked\r\n\r\n100\r\n{"
+ANSWERS = {
+    "another service": b"SSH-2.0-OpenSSH_9.2\r\n",
+    "an answer that is cut off": b"HTTP/1.1 200 OK\r\n" + CUT,
+    "an error that is cut off": b"HTTP/1.1 502 Bad Gateway\r\n" + CUT,
+    "brackets alone": b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000,
+}
+
+
+class AnyAnswer(BaseRequestHandler):
+    """Answers each request with the same bytes, and closes the connection."""
+
+    answer: ClassVar[bytes] = b""
+
+    def handle(self) -> None:
+        self.request.recv(1 << 16)
+        self.request.sendall(self.answer)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """The address of a site that sends what `AnyAnswer.answer` has."""
+    with ThreadingTCPServer(("127.0.0.1", 0), AnyAnswer) as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        monkeypatch.setenv("GAUNTLET_SITE", url)
+        monkeypatch.setenv("GAUNTLET_TOKEN", "secret")
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield url
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_that_is_none_says_that_the_site_does_not_answer(
+    site: str, gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    monkeypatch.setattr(AnyAnswer, "answer", answer)
+    status, _, err = gauntlet("whoami")
+    assert (status, "Traceback" in err) == (6, False), err
+    assert site in err
+    status, _, err = gauntlet("check", "--competition", f"{site}/competitions/digits", "numpy-classifier")
+    assert (status, "Traceback" in err) == (2, False), err
+
+
+def test_an_address_with_a_wrong_port_is_refused(gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAUNTLET_SITE", "https://arena.example:http")
+    monkeypatch.setenv("GAUNTLET_TOKEN", "secret")
+    status, _, err = gauntlet("whoami")
+    assert (status, "nonnumeric port" in err) == (6, True), err
