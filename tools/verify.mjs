@@ -148,9 +148,10 @@ function number([a, b]) { // the double next to a fraction from 0 to 1: a last b
 
 function transfer(head, of) {
   const { rules } = head, batches = of.batch ?? [], entrants = of.entrant ?? [], tracks = ["attack", "targeted_attack", "defence"];
+  must(whole(head.samples, 1, 10_000) && whole(rules.batch_images, 1, Infinity), "the number of images");
   const sizes = []; // of the batches, with their epsilons; drawn ones need Python's generator
   for (let start = 0; start < head.samples; start += rules.batch_images) sizes.push(Math.min(rules.batch_images, head.samples - start));
-  must(whole(head.samples, 1, 10_000) && batches.length === sizes.length, "the number of batches");
+  must(batches.length === sizes.length, "the number of batches");
   batches.forEach((line, at) => {
     const cycled = rules.epsilon_order === "drawn" ? rules.epsilons.includes(line.epsilon) : line.epsilon === rules.epsilons[at % rules.epsilons.length];
     must(line.batch === at && cycled && line.labels.length === sizes[at] && line.targets.length === sizes[at] && line.hashes.length === 32 * sizes[at], `batch ${at}`);

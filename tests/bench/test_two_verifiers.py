@@ -53,3 +53,11 @@ def test_they_refuse_parts_and_columns_that_no_writer_writes(seed: int, monkeypa
     assert said_by_node({"as written": signed}) == {"as written": True}
     assert not any(map(said_by_python, bundles.values()))
     assert not any(said_by_node(bundles).values())
+
+
+def test_they_refuse_batches_without_images() -> None:
+    head, *lines = decode(body_of(9))
+    rules = [{**head["rules"], "batch_images": number} for number in (0, -1, 0.5, "7")]
+    bundles = {str(each["batch_images"]): sign(encode([{**head, "rules": each}, *lines]), SEED) for each in rules}
+    assert not any(said_by_node(bundles).values())
+    assert not any(map(said_by_python, bundles.values()))
