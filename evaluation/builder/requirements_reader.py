@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,17 +69,27 @@ def read_requirements(path: Path, *, name: str) -> list[RequirementLine]:
     except (OSError, UnicodeDecodeError) as error:
         raise BuildRefusal(f"{name}: not UTF-8 text", fix="save the file as UTF-8") from error
     found = []
-    pending, first = "", 0
-    for number, raw in enumerate(text.splitlines(), 1):
-        first = first if pending else number
-        pending += raw
-        if pending.endswith("\\"):
-            pending = pending[:-1]
-            continue
-        line, pending = re.sub(r"(^|\s)#.*$", "", pending).strip(), ""
+    for number, joined in _joined(text):
+        line = re.sub(r"(^|\s)#.*$", "", joined).strip()
         if line and not _names_an_index(line):
-            found.append(RequirementLine(name, first, line, _requirement(line, f"{name}, line {first}")))
+            found.append(RequirementLine(name, number, line, _requirement(line, f"{name}, line {number}")))
     return found
+
+
+def _joined(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines with their numbers, joined as pip joins them: no comment goes on in the next line."""
+    parts: list[str] = []
+    first = 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        first = first if parts else number
+        comment = raw.lstrip().startswith("#")
+        if raw.endswith("\\") and not comment:
+            parts.append(raw.strip("\\"))
+            continue
+        yield first, "".join([*parts, " " if comment else "", raw])
+        parts = []
+    if parts:
+        yield first, "".join(parts)
 
 
 def _names_an_index(line: str) -> bool:

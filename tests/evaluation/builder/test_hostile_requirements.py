@@ -16,3 +16,10 @@ def test_it_refuses_hostile_lines(line: str, tmp_path: Path) -> None:
     with pytest.raises(BuildRefusal, match=r"requirements\.txt, line 1: ") as refusal:
         count_met_requirements(tmp_path)
     assert refusal.value.fix
+
+
+@pytest.mark.parametrize("text", ["# numbers \\\nno-such-package\n", "no-such-package \\", "no-such-\\\npackage"])
+def test_it_joins_lines_as_pip_does(text: str, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(text)
+    with pytest.raises(BuildRefusal, match="'no-such-package' is not installed"):
+        count_met_requirements(tmp_path)
