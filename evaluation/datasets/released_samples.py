@@ -10,7 +10,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,7 +29,11 @@ from evaluation.domain.samples import Sample
 SPLIT = "round"
 SAMPLES, CLASSES = "samples.csv", "classes.json"
 
-_BROKEN = (zipfile.BadZipFile, OSError, ValueError, LookupError, TypeError)
+BROKEN = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, csv.Error, struct.error, Picture.DecompressionBombError,
+    OSError, SyntaxError, ValueError, TypeError, LookupError, EOFError, RuntimeError,
+)  # fmt: skip
+"""Errors of reading a damaged or malicious zip file, and the tables and pictures in it."""
 
 
 def image_name(number: int) -> str:
@@ -40,7 +47,7 @@ def released(path: Path) -> Dataset:
         with zipfile.ZipFile(path) as archive:
             names = tuple(str(name) for name in json.loads(archive.read(CLASSES)))
             shape = ImageShape(*_image(archive, 0).shape)
-    except _BROKEN as error:
+    except BROKEN as error:
         raise _refusal(path, error) from error
     return Dataset(name=path.stem, class_names=names, shape=shape, splits={SPLIT: partial(_read, path)})
 
@@ -49,7 +56,7 @@ def _read(path: Path, count: int | None) -> Reading:
     try:
         with zipfile.ZipFile(path) as archive:
             rows = list(csv.DictReader(io.StringIO(archive.read(SAMPLES).decode())))[:count]
-    except _BROKEN as error:
+    except BROKEN as error:
         raise _refusal(path, error) from error
     return Reading(len(rows), _samples(path, rows))
 
@@ -59,7 +66,7 @@ def _samples(path: Path, rows: Sequence[Mapping[str, str]]) -> Iterator[Sample]:
         with zipfile.ZipFile(path) as archive:
             for number, row in enumerate(rows):
                 yield Sample(number, _image(archive, number), int(row["label"]), int(row["target"]))
-    except _BROKEN as error:
+    except BROKEN as error:
         raise _refusal(path, error) from error
 
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image as Picture
 
+from evaluation.bundle.released_sample_check import check_images
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.errors import DatasetRefusal
 
 IMAGES = np.arange(3 * 4 * 5 * 3, dtype=np.uint8).reshape(3, 4, 5, 3)
 
 
-def archive(path: Path, images: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = IMAGES, without: str = "") -> Path:
+def archive(
+    path: Path,
+    images: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = IMAGES,
+    without: str = "",
+    packed: int = zipfile.ZIP_STORED,
+) -> Path:
     """Write an archive of released images, as the site does."""
     files = {
         "samples.csv": b"number,label,target,hash\n0,1,2,aa\n1,0,1,bb\n2,2,0,cc\n",
@@ -27,7 +34,7 @@ def archive(path: Path, images: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] 
         file = io.BytesIO()
         Picture.fromarray(image[:, :, 0] if image.shape[2] == 1 else image).save(file, "png")
         files[f"images/{number:05d}.png"] = file.getvalue()
-    with zipfile.ZipFile(path, "w") as written:
+    with zipfile.ZipFile(path, "w", packed) as written:
         for name, content in files.items():
             if name != without:
                 written.writestr(name, content)
@@ -58,3 +65,15 @@ def test_it_rejects_another_file(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_text("no")
     with pytest.raises(DatasetRefusal, match=r"a\.zip is not an archive"):
         load_dataset(f"released:{tmp_path / 'a.zip'}")
+
+
+@pytest.mark.parametrize("packed", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_it_rejects_a_damaged_archive(tmp_path: Path, packed: int) -> None:
+    path = archive(tmp_path / "a.zip", np.zeros((3, 4, 5, 3), np.uint8), packed=packed)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 255]) + whole[place + 1 :])
+        with suppress(DatasetRefusal):  # some bytes do not matter
+            load_dataset(f"released:{path}").samples("round")
+        with path.open("rb") as file:
+            assert all("a.zip" in text for _, text in check_images([], lambda sample: (), "a.zip", file))
