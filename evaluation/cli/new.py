@@ -9,6 +9,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +70,8 @@ def run(given: argparse.Namespace) -> int:
     plain = source.origin.replace("`", "")
     if given.starts and (given.template or source.track != TrackName.TARGETED):
         raise Refusal(f"{plain} takes no start images", fix="leave --starts out, or choose a targeted attack")
-    _require_empty(given.directory)
+    with _writing(given.directory):
+        _require_empty(given.directory)
     title = _title_from(given.directory) if given.title is None else given.title
     manifest = _titled(source, title)
     checking = "check ."
@@ -78,14 +81,15 @@ def run(given: argparse.Namespace) -> int:
             manifest = f"{manifest.rstrip()}\ncompetition = {json.dumps(given.competition)}\n"
         else:  # the layout of 2017 has no place for it
             checking = f"check --competition {shlex.quote(given.competition)} ."
-    source.assemble(given.directory)
-    if given.starts:
-        count = write_starts(given.directory / START_IMAGES, given.starts)
-        say(f"{count} start images from {given.starts}.")
-    (given.directory / source.manifest).write_text(manifest, "utf-8")
-    readme = given.directory / "README.md"
     commands = [checking, *_trial(source, given.directory)]
-    readme.write_text(_readme(readme.read_text("utf-8"), source, title.strip(), commands), "utf-8")
+    with _writing(given.directory):
+        source.assemble(given.directory)
+        if given.starts:
+            count = write_starts(given.directory / START_IMAGES, given.starts)
+            say(f"{count} start images from {given.starts}.")
+        (given.directory / source.manifest).write_text(manifest, "utf-8")
+        readme = given.directory / "README.md"
+        readme.write_text(_readme(readme.read_text("utf-8"), source, title.strip(), commands), "utf-8")
     say(
         f'A copy of {plain} ({source.format} format), titled "{title.strip()}", is in '
         f"{given.directory.resolve()}. Change {'network.py' if given.template else 'main.py'}, then:\n"
@@ -102,6 +106,15 @@ def _source(requested: str, name: str) -> BundledRepository:
             fix=f"name a submission to the {requested} track, or run `gauntlet new {found.track}`",
         )
     return found
+
+
+@contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    """Raise `Refusal` where `directory` cannot be read or written."""
+    try:
+        yield
+    except OSError as error:
+        raise Refusal(f"cannot write to {directory}: {error.strerror}", fix="name another directory") from None
 
 
 def _require_empty(directory: Path) -> None:

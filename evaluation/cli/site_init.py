@@ -35,7 +35,10 @@ def run(given: argparse.Namespace) -> int:
     client = site_client(given)
     if given.title is not None and not 1 <= len(given.title.strip()) <= MAX_TITLE_CHARACTERS:
         raise Refusal("the title is not valid", fix=f"give 1 to {MAX_TITLE_CHARACTERS} characters")
-    given.directory.mkdir(parents=True, exist_ok=True)
+    try:
+        given.directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refusal(f"cannot make {given.directory}: {error.strerror}", fix="name another directory") from None
     folder = given.directory.resolve()
     copy = TeamWorkingCopy(folder)
     top = copy.git("rev-parse", "--show-toplevel", check=False)

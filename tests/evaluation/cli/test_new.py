@@ -169,6 +169,13 @@ def test_it_keeps_what_is_there(gauntlet: Callable[..., Any], clone: Path, name:
     assert (clone / name).read_text() == "mine"
 
 
+def test_it_says_which_directory_cannot_be_written(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    status, _, err = gauntlet("new", "model", tmp_path / "file" / "mine")
+    assert (status, "Traceback" in err) == (2, False), err
+    assert f"cannot write to {tmp_path / 'file' / 'mine'}" in err
+
+
 def test_the_commands_of_the_readme_make_a_first_submission(root: Path, tmp_path: Path) -> None:
     readme = (root / "README.md").read_text().split("## Your first submission")[1]
     script = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)[0]

@@ -180,6 +180,15 @@ def test_a_directory_becomes_a_working_copy_of_the_team(
     assert (status, "is inside the repository" in err) == (2, True)
 
 
+def test_a_file_becomes_no_working_copy(
+    gauntlet: Run, login: Callable[..., str], alice: User, repositories: dict[str, Repository], tmp_path: Path
+) -> None:
+    login(alice)
+    (tmp_path / "file").touch()
+    status, _, err = gauntlet("init", tmp_path / "file")
+    assert (status, "Traceback" in err) == (2, False), err
+
+
 def test_matches_are_those_behind_scores(
     gauntlet: Run, login: Callable[..., str], alice: User, match: Match, scored: Submission, live_server: LiveServer
 ) -> None:
