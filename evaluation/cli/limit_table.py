@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from rich.text import Text
 
 from evaluation.cli.output import OUT, print_table
 from evaluation.domain.limit_use import NEAR, LimitUse, Room, Unit
 
-_MARKS = {
+_MARKS: Mapping[Room, str | Text] = {
     Room.ENOUGH: "ok",
-    Room.LITTLE: "[yellow]near the limit[/yellow]",
-    Room.NONE: "[red]over the limit[/red]",
+    Room.LITTLE: Text("near the limit", style="yellow"),
+    Room.NONE: Text("over the limit", style="red"),
     Room.UNKNOWN: "not measured",
 }
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -40,7 +42,7 @@ def _warn(text: str) -> None:
     OUT.print(f"Warning: {text}", style="yellow", markup=False, highlight=False)
 
 
-def _row(limit: LimitUse) -> tuple[str, str, str, str, str]:
+def _row(limit: LimitUse) -> tuple[str | Text, ...]:
     if limit.used is None or limit.share is None:
         return limit.name, "-", _amount(limit.limit, limit.unit), "-", _MARKS[limit.room]
     used = _amount(limit.used, limit.unit)

@@ -22,8 +22,15 @@ ERR = Console(stderr=True, soft_wrap=True)
 
 
 def printable(text: str) -> str:
-    """Return `text` without control characters except line ends and tabs; a player must not control a terminal."""
-    return "".join(c if c in "\n\t" or (c >= " " and not "\x7f" <= c <= "\x9f") else "\ufffd" for c in text)
+    """Return `text` without control characters except line ends and tabs; a player must not control a terminal.
+
+    Bytes of file names that are no text are replaced, too.
+    """
+    return "".join(c if c in "\n\t" or _is_shown(c) else "\ufffd" for c in text)
+
+
+def _is_shown(character: str) -> bool:
+    return character >= " " and not "\x7f" <= character <= "\x9f" and not "\ud800" <= character <= "\udfff"
 
 
 def say(text: str) -> None:
@@ -49,15 +56,20 @@ def as_it_is(text: str) -> Text:
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]], *, text: Sequence[int] = ()
 ) -> None:
-    """Print a table on standard output. Columns in `text` contain words and may wrap; the others contain numbers."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    """Print a table on standard output. Columns in `text` contain words and may wrap; the others contain numbers.
+
+    Brackets in strings, such as those of file names, are no markup.
+    """
+    named = Text(printable(title), style="bold")
+    table = Table(title=named, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
         if index in text:
-            table.add_column(column, overflow="fold", min_width=min(12, max(len(row[index]) for row in rows)))
+            longest = max((len(row[index]) for row in rows), default=0)
+            table.add_column(as_it_is(column), overflow="fold", min_width=min(12, longest))
         else:
-            table.add_column(column, justify="right", no_wrap=True)
+            table.add_column(as_it_is(column), justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(cell if isinstance(cell, Text) else as_it_is(cell) for cell in row))
     OUT.print(table)
 
 
