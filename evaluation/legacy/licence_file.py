@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
 
 UNKNOWN = "unknown"
@@ -11,11 +12,14 @@ FILE_NAMES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "LICENCE.txt", 
 
 _MOST_BYTES = 64 << 10
 
-# all of the phrases stand in the text of the licence, in small letters with single spaces; the first match counts
+# all of the phrases stand in the text of the licence, in small letters with single spaces. Licences name each other, so
+# the one counts whose first phrase comes first in the text, of several the first here
 _PHRASES = (
     ("Apache-2.0", ("apache license", "version 2.0")),
     ("AGPL-3.0-only", ("gnu affero general public license", "version 3")),
     ("LGPL-3.0-only", ("gnu lesser general public license", "version 3")),
+    ("LGPL-2.1-only", ("gnu lesser general public license", "version 2.1")),
+    ("LGPL-2.0-only", ("gnu library general public license", "version 2")),
     ("GPL-3.0-only", ("gnu general public license", "version 3")),
     ("GPL-2.0-only", ("gnu general public license", "version 2")),
     ("MPL-2.0", ("mozilla public license", "2.0")),
@@ -39,4 +43,7 @@ def licence_of(source: Path) -> str:
 def licence_in(text: str) -> str:
     """Return the SPDX identifier of a licence's text, or `UNKNOWN`."""
     plain = " ".join(text.lower().split())
-    return next((name for name, phrases in _PHRASES if all(phrase in plain for phrase in phrases)), UNKNOWN)
+    found = [
+        (plain.index(phrases[0]), name) for name, phrases in _PHRASES if all(phrase in plain for phrase in phrases)
+    ]
+    return min(found, key=itemgetter(0), default=(0, UNKNOWN))[1]
