@@ -37,8 +37,8 @@ def normal_licence(expression: str) -> str:
         unknown = licensing.unknown_license_keys(expression)
         if not unknown:
             return str(licensing.parse(expression, validate=True, strict=True).render())
-    except (ExpressionError, AttributeError) as error:
-        # for some broken expressions the parser raises AttributeError
+    except (ExpressionError, AttributeError, IndexError, AssertionError) as error:
+        # for some broken expressions, such as (), the parser raises the last three
         raise ValueError(f"licence {expression!r} is not an SPDX expression") from error
     keys = {str(key).lower(): str(key) for key in licensing.known_symbols}
     near = difflib.get_close_matches(str(unknown[0]).lower(), keys, n=1)

@@ -26,8 +26,8 @@ def is_open_source(expression: str) -> bool:
     try:
         # without the library's list, which treats some LicenseRefs as aliases of known licences
         parsed = Licensing().parse(expression)
-    except (ExpressionError, AttributeError):
-        # the parser also raises AttributeError for some broken expressions
+    except (ExpressionError, AttributeError, IndexError, AssertionError):
+        # the parser also raises the last three for some broken expressions, such as ()
         return False
     return parsed is not None and _is_open(parsed)
 

@@ -99,6 +99,8 @@ def test_it_writes_licences_as_spdx_does(tmp_path: Path) -> None:
         (text(title='"two\\nlines"'), 4, "line break", "one plain line"),
         (text(licence='"Apache 2"'), 5, "unknown licence 'Apache 2'; did you mean 'Apache-2.0'", "SPDX"),
         (text(licence='"MIT AND"'), 5, "not an SPDX expression", "SPDX"),
+        (text(licence='"()"'), 5, "not an SPDX expression", "SPDX"),
+        (text(licence='"( OR MIT"'), 5, "not an SPDX expression", "SPDX"),
         (text(licence='""'), 5, "licence is empty", "SPDX"),
         ('submission = { track = "modell", run = "a", title = "b", licence = "MIT" }', 1, "unknown track", "'model'"),
         ('submission.run = "a"\nsubmission.track = "modell"\nsubmission.title = "b"\nsubmission.licence = "MIT"\n',

@@ -50,6 +50,8 @@ def test_an_expression_that_offers_an_open_source_licence_is_open_source(express
         "MIT AND",
         "(MIT",
         "MIT)",
+        "()",
+        "( OR MIT",
         "OR",
         "MIT WITH",
         "MIT\x00",
