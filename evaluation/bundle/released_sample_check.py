@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
 import numpy as np
 from PIL import Image as Picture
 
+from evaluation.bundle.canonical_json import commitment_of
 from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.released_zip_reader import BROKEN, read_file
 from evaluation.bundle.sample_hash import NO_TARGET, salted_hash
@@ -37,15 +38,11 @@ def check_images(
     """
     try:
         with zipfile.ZipFile(file) as archive:
-            salt = str(json.loads(read_file(archive, COMMITMENT, _MOST_BYTES))["salt"])
-            rows = list(csv.DictReader(io.StringIO(read_file(archive, SAMPLES, _MOST_BYTES).decode())))
+            salt, rows = _salt(archive), _rows(archive)
             if len(rows) != len(hashes):
                 yield Problem(1, f"{name}: it has {len(rows):,} samples, and the bundle {len(hashes):,}")
             for number, (row, (line, expected)) in enumerate(zip(rows, hashes, strict=False)):
-                target = int(row["target"] or NO_TARGET)
-                sample = Sample(
-                    number, _image(archive, number), int(row["label"]), None if target == NO_TARGET else target
-                )
+                sample = _sample(archive, number, row)
                 if salted_hash(sample, salt) != expected:
                     yield Problem(line, f"{name}: sample {number} does not have the hash of the bundle")
                 else:
@@ -53,6 +50,33 @@ def check_images(
                         yield Problem(line, f"{name}: sample {number} {text}")
     except BROKEN as error:
         yield Problem(1, f"{name} cannot be read: {quoted(str(error))}")
+
+
+def check_committed(commitment: str, labels: Sequence[int], name: str, file: IO[bytes]) -> Iterator[Problem]:
+    """Yield the problems of the archive `name`, for a bundle that has the commitment and the labels of its samples."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            salt, rows = _salt(archive), _rows(archive)
+            if [int(row["label"]) for row in rows] != list(labels):
+                yield Problem(1, f"{name}: its labels are not those of the bundle")
+            hashes = [salted_hash(_sample(archive, number, row), salt) for number, row in enumerate(rows)]
+            if commitment_of(hashes) != commitment:
+                yield Problem(1, f"{name}: its samples are not those of the commitment")
+    except BROKEN as error:
+        yield Problem(1, f"{name} cannot be read: {quoted(str(error))}")
+
+
+def _salt(archive: zipfile.ZipFile) -> str:
+    return str(json.loads(read_file(archive, COMMITMENT, _MOST_BYTES))["salt"])
+
+
+def _rows(archive: zipfile.ZipFile) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(read_file(archive, SAMPLES, _MOST_BYTES).decode())))
+
+
+def _sample(archive: zipfile.ZipFile, number: int, row: Mapping[str, str]) -> Sample:
+    target = int(row["target"] or NO_TARGET)
+    return Sample(number, _image(archive, number), int(row["label"]), None if target == NO_TARGET else target)
 
 
 def _image(archive: zipfile.ZipFile, number: int) -> np.ndarray:

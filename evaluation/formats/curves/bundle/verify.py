@@ -13,6 +13,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 
 from evaluation.bundle.canonical_json import canonical, commitment_of
+from evaluation.bundle.released_sample_check import check_committed
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.errors import BundleRefusal
 from evaluation.formats.curves.scoring.standings import standing_of
@@ -36,16 +37,22 @@ def verify(
 ) -> Report:
     """Verify a bundle against the public `key` (64 hexadecimal digits), or, without one, against its own.
 
-    `samples` and `field` are the published commitments; archives of images are not read. Raise `Refusal` where there is
-    nothing to verify.
+    `samples` and `field` are the published commitments, and `images` the released archive of the images. There are no
+    archives of perturbed images. Raise `Refusal` where there is nothing to verify.
     """
 
     def check(body: BundleBody) -> Checked:
         numbered = list(enumerate(body, 1))
         try:
             problems = list(_problems(numbered, samples, field))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise BundleRefusal(1, f"the lines are not those of a round of the curves format: {error!r}") from error
+        head = numbered[0][1]
+        for name, file in images:
+            problems += check_committed(head["samples"], head["labels"], name, file)
+        problems += [
+            Problem(1, f"{name}: rounds of the curves format have no perturbed images") for name, _ in perturbed
+        ]
         models = sum(line["kind"] == "model" for _, line in numbered)
         return Checked(problems, (f"{models} models, {len(numbered) - models - 1} benchmarks",))
 

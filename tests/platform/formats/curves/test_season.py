@@ -95,12 +95,21 @@ def test_a_season(
     lines = [decode_line(number, line) for number, line in enumerate(split(bundle), 1)]
     assert [line["place"] for line in lines if line["kind"] == "model"] == [1, 2]
 
-    release(round_=round_, part="images", by=olga, reason="It is over.")
+    _release_images(round_, olga, bundle, client)
     _a_proof(site, round_, good, bob, client)
 
     call_command("leaderboards", "verify")
     ModelScore.objects.update(accuracy=F("accuracy") + 0.125)
     assert "accuracy do not follow from its benchmarks" in str(verify(site.competition).differences)
+
+
+def _release_images(round_: Round, olga: User, bundle: bytes, client: Client) -> None:
+    """The released images are those of the commitment in the bundle."""
+    release(round_=round_, part="images", by=olga, reason="It is over.")
+    images = b"".join(client.get("/competitions/digits-curves/rounds/1/files/images"))
+    assert verify_bundle(bundle, public_key(), images=[("images.zip", io.BytesIO(images))]).ok
+    other = verify_bundle(bundle, public_key(), images=[("images.zip", io.BytesIO(images.replace(b"salt", b"sale")))])
+    assert "images.zip cannot be read" in str(other.problems)
 
 
 def _the_printed_command_plays_the_same(site: Site, good: Submission, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,84 @@
+"""Bundles of the curves format: the released images belong to them, and no number ends the verification."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image as Picture
+
+from evaluation.bundle.canonical_json import commitment_of, encode
+from evaluation.bundle.sample_hash import salted_hash
+from evaluation.bundle.signature_check import Report
+from evaluation.bundle.signing import sign
+from evaluation.domain.samples import Sample
+from evaluation.formats.curves.bundle.verify import commitment_to_field, verify
+
+SAMPLES = [Sample(number, np.full((4, 4, 3), number, np.uint8), number, 1 - number) for number in range(2)]
+RULES = {
+    "attacks": [{"name": "pgd", "goal": "untargeted", "norm": "linf", "queries": 0}],
+    "budget_linf": 0.03,
+}
+
+
+def bundle(rules: dict[str, Any] = RULES, **benchmark: Any) -> bytes:
+    """Return a signed bundle of one model, which the attack fooled at once on both images."""
+    numbers = {"accuracy": 0.0, "clean_accuracy": 1.0, "median_distance": 0.01}
+    threats = [{"knowledge": "white-box", "goal": "untargeted", "norm": "linf", **numbers}]
+    model = {"kind": "model", "team": "owls", "commit": "c", "licence": "MIT", "threat_models": threats}
+    head = {
+        "kind": "round", "samples": commitment_of([salted_hash(each, "salt") for each in SAMPLES]), "salt": "s",
+        "rules": rules, "labels": [each.label for each in SAMPLES], "field": commitment_to_field(rules, [model], "s"),
+    }  # fmt: skip
+    played = {
+        "kind": "benchmark", "team": "owls", "attack": "pgd", "goal": "untargeted", "norm": "linf", "queries": 0,
+        "knowledge": "white-box", "reason": "", "right": [True, True], "distances": [0.01, 0.01],
+    }  # fmt: skip
+    return sign(encode([head, {**model, "value": 0.0, "place": 1}, played | benchmark]), bytes(32))
+
+
+def archive(samples: list[Sample], salt: str = "salt") -> io.BytesIO:
+    """Return the archive of the released images, as the site writes it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as written:
+        written.writestr("commitment.json", json.dumps({"salt": salt}))
+        rows = [f"{each.number},{each.label},{each.target}\n" for each in samples]
+        written.writestr("samples.csv", "".join(["number,label,target\n", *rows]))
+        for each in samples:
+            picture = io.BytesIO()
+            Picture.fromarray(each.image).save(picture, "png")
+            written.writestr(f"images/{each.number:05d}.png", picture.getvalue())
+    return file
+
+
+def report_on(file: io.BytesIO) -> Report:
+    return verify(bundle(), images=[("images.zip", file)])
+
+
+def test_the_released_images_are_those_of_the_commitment() -> None:
+    assert report_on(archive(SAMPLES)).problems == ()
+
+
+def test_other_images_are_named() -> None:
+    other = [SAMPLES[0], Sample(1, SAMPLES[0].image, 1, 0)]
+    for changed in (archive(other), archive(SAMPLES, "pepper")):
+        texts = [problem.text for problem in report_on(changed).problems]
+        assert texts == ["images.zip: its samples are not those of the commitment"]
+    assert "images.zip: its labels are not those of the bundle" in str(report_on(archive(SAMPLES[:1])).problems)
+    assert "images.zip cannot be read" in str(report_on(io.BytesIO(b"PK")).problems)
+
+
+def test_there_are_no_perturbed_images() -> None:
+    found = verify(bundle(), perturbed=[("1.zip", io.BytesIO())]).problems
+    assert "1.zip: rounds of the curves format have no perturbed images" in str(found)
+
+
+@pytest.mark.parametrize(
+    "signed", [bundle(distances=[10**400, 0.01]), bundle({**RULES, "budget_linf": 10**400})], ids=["distance", "budget"]
+)
+def test_numbers_that_are_too_large_are_a_problem(signed: bytes) -> None:
+    assert "OverflowError" in str(verify(signed).problems)
