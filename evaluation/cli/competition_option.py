@@ -154,13 +154,15 @@ def read_competition(text: str) -> GivenCompetition:
 def _of_file(path: Path) -> GivenCompetition:
     try:
         content = tomllib.loads(path.read_text("utf-8"))
-        about, rules = content["competition"], content.get("rules", {})
+        about, rules = dict(content["competition"]), dict(content.get("rules", {}))
         samples = next(each for each in content["sample_sets"] if each["purpose"] == "development")
         missing = {"source", "split", "count", "target_seed"} - samples.keys()
         if missing:
             raise Refusal(
                 f"{path}: the development samples lack {', '.join(sorted(missing))}", fix="complete their table"
             )
+        samples = samples | {name: int(samples.get(name, 0)) for name in ("skip", "count", "target_seed")}
+        least = rules.get("least_accuracy", _LEAST_ACCURACY.get(rules.get("format", QueryRules.format), 0.5))
     except OSError as error:
         raise Refusal(
             f"cannot read {path}: {error.strerror}", fix="name a competition's file, or SITE/competitions/SLUG"
@@ -172,7 +174,6 @@ def _of_file(path: Path) -> GivenCompetition:
             f"{path} is not the file of a competition ({error})",
             fix="name a TOML file with [competition], [rules] and [[sample_sets]]",
         ) from None
-    least = rules.get("least_accuracy", _LEAST_ACCURACY.get(rules.get("format", QueryRules.format), 0.5))
     return GivenCompetition(
         str(about.get("title", path.stem)), rules, 1, least, str(about.get("smoke_opponent", "")), samples
     )

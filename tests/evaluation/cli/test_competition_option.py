@@ -83,6 +83,23 @@ def test_what_names_no_competition_is_refused(text: str, problem: str) -> None:
         read_competition(text)
 
 
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("count = 5", 'count = "five"'),
+        ("skip = 3", "skip = []"),
+        ("[competition]", 'competition = "small"\n[x]'),
+        ("[rules]", "[x]"),
+        ("classes = 10", "format = []"),
+    ],
+)
+def test_values_of_another_type_are_refused(small: Path, line: str, wrong: str) -> None:
+    text = FILE.replace(line, wrong)
+    small.write_text(f"rules = 5\n{text}" if line == "[rules]" else text)
+    with pytest.raises(Refusal, match="is not the file of a competition"):
+        read_competition(str(small))
+
+
 def test_a_misspelt_rule_is_not_ignored(small: Path) -> None:
     small.write_text(FILE.replace("query_budget", "query_budgt"))
     with pytest.raises(Refusal, match="unknown rules: query_budgt"):
