@@ -21,5 +21,5 @@ void_by_platform: ExtensionPoint[[], QuerySet[Submission]] = ExtensionPoint()
 published_titles: ExtensionPoint[[Submission], Sequence[str]] = ExtensionPoint()
 """Which published files hold the title of a submission and cannot change? A sentence for each."""
 
-measured_late: ExtensionPoint[[], QuerySet[Submission]] = ExtensionPoint()
-"""Which submissions waited so long for their score that their slot was refunded?"""
+waiting_for_score: ExtensionPoint[[], QuerySet[Submission]] = ExtensionPoint()
+"""Which submissions have an evaluation that has not ended, and since when (an annotation `waiting_since`)?"""

@@ -88,7 +88,11 @@ class Submission(models.Model):
     deadline = models.DateTimeField(null=True, blank=True)
     """Deadline of a state that is not final; None in final states."""
     overdue_at = models.DateTimeField(null=True, blank=True)
-    """Time at which it last had waited too long for a builder; None for most."""
+    """Time at which it last had waited too long for a builder or for its score; None for most."""
+    evaluation_fault_at = models.DateTimeField(null=True, blank=True)
+    """Time at which work that its score waits for was last given up, also if it was replayed since; None for most.
+
+    A format whose evaluations are rows with an end of their own keeps this there (`void_by_platform`)."""
     player = models.ForeignKey(Player, null=True, blank=True, on_delete=models.PROTECT, related_name="submissions")
 
     cause = models.CharField(max_length=10, choices=Cause.choices, blank=True)

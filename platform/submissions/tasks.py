@@ -5,6 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from submissions import build_queue, pipeline, quota_ledger, smoke_test_pictures, unused_image_removal
+from submissions.evaluation_refunds import refund_overdue
 from submissions.quota_ledger import settle_reservations
 
 
@@ -19,6 +20,7 @@ def sweep() -> None:
     """Handle everything that is due, from the database alone."""
     build_queue.sweep()
     settle_reservations()
+    refund_overdue()
 
 
 @shared_task(name="submissions.settle_late_tags")  # type: ignore[untyped-decorator]

@@ -8,13 +8,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from core import clock
 from evaluation.formats.curves.rules import CurvesRules
 from formats.curves.models import Benchmark
 from rounds.models import Round
-from submissions import quota_ledger
+from submissions.evaluation_refunds import refund_given_up
 from submissions.models import Submission
-from submissions.services import refund
 from workers.calibration import calibration
 from workers.models import Worker
 from workers.sandboxes import Sandbox
@@ -71,9 +69,8 @@ class BenchmarkWork(RowWork[Benchmark]):
 
     def given_up(self, item: Benchmark, reason: str) -> None:
         """Refund the slot of the submission, whose leaderboard waits for an organiser; a round waits, too."""
-        Benchmark.objects.filter(pk=item.pk).update(given_up_at=clock.database_now())
         if item.round_id is None:
-            refund(submission=item.submission, reason=quota_ledger.FAULT)
+            refund_given_up(Submission.objects.filter(pk=item.submission_id))
 
 
 benchmarks = BenchmarkWork()

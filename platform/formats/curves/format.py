@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.urls import URLPattern
 
 from api.extension_points import further_addresses
@@ -17,14 +17,15 @@ from formats.base import Format, register
 from formats.curves import NAME
 from formats.curves.benchmark_work import benchmarks
 from formats.curves.best_known.proof_work import proofs
-from formats.curves.models import Benchmark, Proof
+from formats.curves.models import Benchmark, ModelScore, Proof
 from formats.curves.player_builds import build
 from formats.curves.preflight import check_commit
 from formats.curves.round_format import CurvesRounds
 from formats.curves.rules_and_tracks import CurvesCompetition
-from submissions.extension_points import players_in_use, void_by_platform
+from submissions.extension_points import players_in_use, waiting_for_score
 from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission
+from submissions.selectors import ready_submissions
 from submissions.smoke_test import SmokeTest
 from workers.work_kind_interface import kinds
 
@@ -69,11 +70,17 @@ def players_with_open_proofs() -> QuerySet[Player]:
     return Player.objects.filter(round_entries__proofs__in=open_)
 
 
-@void_by_platform.add
-def given_up() -> QuerySet[Submission]:
-    """Return the submissions of which a benchmark was given up after platform errors, also if it was replayed since."""
-    failed = Q(state=Benchmark.State.FAILED) | Q(given_up_at__isnull=False)
-    return Submission.objects.filter(pk__in=Benchmark.objects.filter(failed, round=None).values("submission"))
+@waiting_for_score.add
+def submissions_without_a_score() -> QuerySet[Submission]:
+    """Return the submissions that may count and have no score yet, since they were ready.
+
+    A model that failed gets none, and does not wait.
+    """
+    ready = ready_submissions().filter(repository__track__competition__format=NAME)
+    own = {"submission": OuterRef("pk")}
+    scored = ModelScore.objects.filter(**own, sample_set__purpose=SampleSet.Purpose.VALIDATION)
+    failed = Benchmark.objects.filter(**own, round=None).exclude(reason="")
+    return ready.filter(~Exists(scored), ~Exists(failed)).annotate(waiting_since=F("state_since"))
 
 
 submissions = SubmissionFormat(

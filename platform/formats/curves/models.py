@@ -50,8 +50,6 @@ class Benchmark(HostedItem):
     played_at = models.DateTimeField(null=True, blank=True)
     fault = models.TextField(blank=True)
     """The last platform error."""
-    given_up_at = models.DateTimeField(null=True, blank=True)
-    """Time at which it was last given up after platform errors, also if it was replayed since; None for most."""
 
     class Meta:
         ordering = ["pk"]

@@ -177,7 +177,8 @@ def test_it_shows_why_an_evaluation_waits(
     Piece.objects.create(match=match, number=0, first=0, count=1, entry=entry)
     hour = now.replace(minute=0, second=0, microsecond=0)
     WorkerTime.objects.create(role="play", entry=entry, hour=hour, seconds=60.0)
-    Evaluation.objects.update(state=Evaluation.State.PLAYING, overdue_at=now)
+    Evaluation.objects.update(state=Evaluation.State.PLAYING)
+    Submission.objects.filter(evaluations=evaluation).update(overdue_at=now)
     evaluation.matches.add(match)
     over_limit, overdue = "has used its share of worker time", "Not played within 7 days"
     page = client.get(page_of(shown["scored"])).content.decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Min, Q, QuerySet
 from django.dispatch import receiver
 from django.utils.html import format_html
 
@@ -18,7 +18,7 @@ from formats.query.leaderboards.submission_choices import newest_choices
 from formats.query.matches.extension_points import replay_notes
 from formats.query.matches.models import Match
 from formats.query.matches.signals import match_ended
-from submissions.extension_points import measured_late, players_in_use, void_by_platform
+from submissions.extension_points import players_in_use, void_by_platform, waiting_for_score
 from submissions.models import Player, Submission
 
 
@@ -57,10 +57,14 @@ def void_evaluations() -> QuerySet[Submission]:
     return Submission.objects.filter(pk__in=void.values("submission"))
 
 
-@measured_late.add
-def late_evaluations() -> QuerySet[Submission]:
-    """Return the submissions of evaluations that were overdue."""
-    return Submission.objects.filter(pk__in=Evaluation.objects.exclude(overdue_at=None).values("submission"))
+@waiting_for_score.add
+def playing_evaluations() -> QuerySet[Submission]:
+    """Return the submissions with an evaluation that plays, since its start.
+
+    Rejudgings have no limit: no score waits for them, and organisers can discard them.
+    """
+    playing = Q(evaluations__counts=True, evaluations__state=Evaluation.State.PLAYING)
+    return Submission.objects.filter(playing).annotate(waiting_since=Min("evaluations__created_at"))
 
 
 @players_in_use.add

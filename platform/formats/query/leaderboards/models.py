@@ -122,8 +122,6 @@ class Evaluation(models.Model):
     state = models.CharField(max_length=8, choices=State.choices, default=State.PLAYING, db_index=True)
     created_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
-    overdue_at = models.DateTimeField(null=True, blank=True)
-    """When its slot was refunded because it had played too long; it continues."""
     cause = models.CharField(max_length=10, choices=Submission.Cause.choices, blank=True)
     reason = models.CharField(max_length=40, blank=True)
     problem = models.TextField(blank=True)

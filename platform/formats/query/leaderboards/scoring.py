@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from competitions.models import Track
-from core import clock, event_log, platform_error_report, submission_traces
+from core import event_log, platform_error_report, submission_traces
 from core.errors import Fault
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
@@ -33,14 +32,10 @@ from formats.query.leaderboards.snapshots_and_freezes import time_of_a_result
 from formats.query.leaderboards.submission_choices import choice_changes, submissions_tried
 from formats.query.matches.models import Match, SampleResult
 from formats.query.tracks import MODEL
-from submissions import quota_ledger
 from submissions.models import Submission
 from submissions.services import refund
 
 log = logging.getLogger(__name__)
-
-OVERDUE = timedelta(days=7)
-"""An evaluation that plays longer lacks workers: its slot is refunded, and it continues."""
 
 RANKS = BoardPlace._fields[2:]
 """The columns of a standing that depend on the whole board."""
@@ -80,30 +75,6 @@ def refresh_boards() -> None:
         # usually nothing differs, and no lock is needed
         if any(difference_of(track)):
             recompute(track)
-
-
-def mark_overdue() -> int:
-    """Refund the slots of evaluations that play longer than `OVERDUE`, a platform error; return how many.
-
-    They continue: if they were ended, they would lose their place in the queue, and only workers are missing.
-    """
-    now = clock.database_now()
-    # rejudgings have no limit: no score waits for them, and organisers can discard them
-    late = Evaluation.objects.filter(
-        COUNTED, state=Evaluation.State.PLAYING, overdue_at=None, created_at__lt=now - OVERDUE,
-        rules__competition__archived_at=None,
-    )  # fmt: skip
-    return sum(_note_overdue(evaluation, late, now) for evaluation in late.order_by("pk"))
-
-
-def _note_overdue(evaluation: Evaluation, late: QuerySet[Evaluation], now: datetime) -> bool:
-    with transaction.atomic():
-        if not late.filter(pk=evaluation.pk).update(overdue_at=now):
-            return False
-        refund(submission=evaluation.submission, reason=quota_ledger.OVERDUE)
-        event_log.record("overdue", evaluation.submission, evaluation=evaluation.pk)
-    log.error("%s was not played within %d days: workers are missing", evaluation, OVERDUE.days)
-    return True
 
 
 def _end_all(track: int, evaluations: Sequence[Evaluation]) -> int:

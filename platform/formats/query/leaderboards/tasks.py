@@ -14,7 +14,7 @@ from core.errors import GauntletError
 from formats.query.leaderboards import scoring, services
 from formats.query.leaderboards.evaluation_basis import unevaluated, unrefined
 from formats.query.leaderboards.rejudging import settle_rejudgings
-from formats.query.leaderboards.scoring import mark_overdue, recompute, score_finished
+from formats.query.leaderboards.scoring import recompute, score_finished
 from formats.query.leaderboards.superseded_evaluations import supersede_replaced
 from formats.query.leaderboards.withdrawn_evaluations import end_withdrawn
 from submissions.models import Submission
@@ -60,7 +60,6 @@ def sweep() -> None:
     # after the others were started: their pieces go first
     if (refined := unrefined()) is not None:
         _try_to_evaluate(refined)
-    mark_overdue()
     _make_first_pools()
 
 

@@ -73,7 +73,8 @@ class RunAdmin(ItemAdmin):
         "run",
         replayed="Its submission counts on the leaderboard when all its runs are played. "
         "A round that it stopped continues. A paused round continues when it is resumed.",
-        given_up="Its submission enters the leaderboard when it is replayed and played.",
+        given_up="Its submission enters the leaderboard when it is replayed and played. "
+        "Without a score so far, its slot is refunded.",
     )
 
 

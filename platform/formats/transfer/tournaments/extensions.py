@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from competitions.extension_points import deleted_with, sets_in_use
 from competitions.models import Competition, SampleSet
@@ -10,7 +10,8 @@ from core import worker_notifications
 from formats.transfer.tournaments.engine_runs import remove_leftovers
 from formats.transfer.tournaments.models import Entrant, Run, Tournament
 from formats.transfer.tournaments.run_work import runs
-from submissions.extension_points import players_in_use
+from formats.transfer.tournaments.selectors import without_a_score
+from submissions.extension_points import players_in_use, waiting_for_score
 from submissions.models import Player, Submission
 from workers.extension_points import housekeeping
 from workers.work_kind_interface import kinds
@@ -34,6 +35,12 @@ def played_sets() -> QuerySet[SampleSet]:
 def tournaments_of_baselines(competition: Competition) -> list[QuerySet[Tournament]]:
     """Return the tournaments of a competition without submissions, with the runs of its baselines."""
     return [Tournament.objects.filter(competition=competition)]
+
+
+@waiting_for_score.add
+def submissions_without_a_score() -> QuerySet[Submission]:
+    """Return the submissions that count now and have no score yet, since they were ready."""
+    return without_a_score().annotate(waiting_since=F("state_since"))
 
 
 @players_in_use.add

@@ -14,7 +14,8 @@ from django.db.models import QuerySet
 from core.database_retry import persist
 from formats.transfer.tournaments import engine_runs, run_queue, step_notifications
 from formats.transfer.tournaments.models import RepeatRun
-from formats.transfer.tournaments.selectors import KINDS, AnyRun, players_of
+from formats.transfer.tournaments.selectors import KINDS, AnyRun, players_of, without_a_score
+from submissions.evaluation_refunds import refund_given_up
 from submissions.selectors import submissions_of_players
 from workers import host_comparisons
 from workers.lease import Heartbeat
@@ -62,7 +63,14 @@ class RunWork(ItemQueue[AnyRun, AnyRun]):
         return {"fault": fault}
 
     def given_up(self, item: AnyRun, reason: str) -> None:
-        """Do nothing: without the run, its submission does not enter, and a round waits for an organiser."""
+        """Refund the slots of those that do not enter a leaderboard without the run; a round waits for an organiser.
+
+        If both players are new, the run keeps out the one that comes second, which nobody knows yet: both are refunded.
+        """
+        tournament = item.tournament
+        # images are labelled again after the scores
+        if not tournament.fixed and tournament.ended_at is None and not isinstance(item, RepeatRun):
+            refund_given_up(without_a_score().filter(player__in=players_of(item)))
 
 
 runs = RunWork()

@@ -13,6 +13,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 from competitions.baseline_files import baseline_digest
 from competitions.models import Competition, SampleSet, Track
 from evaluation.formats.transfer.results import PairCounts, RepeatCounts
+from formats.transfer import NAME
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tracks import ATTACK_TRACKS
@@ -151,6 +152,15 @@ def newcomers(tournament: Tournament) -> list[Participant]:
         for row in (rows.order_by("pk") if outside else ())
         if row.player is not None
     ]
+
+
+def without_a_score() -> QuerySet[Submission]:
+    """Return the submissions that count now, as `newcomers` has them, and never were on a leaderboard."""
+    newer = ready_submissions().filter(repository=OuterRef("repository"), pk__gt=OuterRef("pk"))
+    entered = Entrant.objects.filter(submission=OuterRef("pk"), tournament__fixed=False)
+    ready = Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)
+    counting = ready.filter(Q(baseline_at__isnull=False) | ~Exists(newer))
+    return counting.filter(~Exists(entered), repository__track__competition__format=NAME)
 
 
 @dataclass(frozen=True)

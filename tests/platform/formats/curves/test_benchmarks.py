@@ -40,6 +40,7 @@ from formats.curves.models import Benchmark, ModelScore
 from formats.curves.round_format import CurvesRounds
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
+from submissions.evaluation_refunds import refund_overdue
 from submissions.models import Player, QuotaSlot, Submission
 from submissions.quota_ledger_check import differing_slots
 from submissions.services import withdraw
@@ -47,6 +48,7 @@ from tests.evaluation.formats.curves.results_of import results_of
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.conftest import document_of
 from tests.platform.pages.test_news import titles
+from tests.platform.slots import slot_of, use_slot
 from workers import queue
 from workers.lease import Heartbeat
 from workers.models import Worker
@@ -257,25 +259,46 @@ def test_a_platform_error_is_tried_again_and_costs_nothing(stage: Stage, client:
 
 def test_a_benchmark_that_is_given_up_refunds_the_slot(stage: Stage, client: Client, the_clock: FakeClock) -> None:
     submission = stage.submit("owls", ALL)
-    QuotaSlot.objects.create(
-        repository=submission.repository, commit=submission.commit, tag=submission.tag, title=submission.title,
-        licence="MIT", reserved_by=submission.submitted_by, reserved_at=clock.now(), state=QuotaSlot.State.USED,
-        submission=submission,
-    )  # fmt: skip
+    use_slot(submission)
     requests_and_scores.sweep()
     for host in ("arena-1", "arena-2", "arena-1"):
         while (claimed := queue.claim(Worker(name=f"{host}/0", worker_class="cpu"))) is not None:
             assert claimed.kind.release(claimed.claim, fault="the disk is full")
         the_clock.forward(minutes=11)
     assert {each.state for each in submission.benchmarks.all()} == {"failed"}
-    slot = QuotaSlot.objects.get()
-    assert (slot.state, slot.reason) == ("refunded", "fault")
+    assert slot_of(submission) == ("refunded", "fault")
     assert list(differing_slots()) == []
 
     for each in submission.benchmarks.all():
         benchmarks.replay(each, None, "the disk was emptied")
     stage.play()
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+    assert list(differing_slots()) == []
+
+
+def test_one_that_was_not_played_within_seven_days_is_refunded_and_continues(
+    stage: Stage, client: Client, the_clock: FakeClock
+) -> None:
+    scored, failed = stage.submit("owls", ALL), stage.submit("bats", ModelFailedError(Reason.CRASHED))
+    for each in (scored, failed):
+        use_slot(each)
+    stage.play()
+    waiting = stage.submit("crows", ALL)
+    use_slot(waiting)
+    requests_and_scores.sweep()
+    the_clock.forward(days=7)
+    assert refund_overdue() == 0
+    the_clock.forward(seconds=1)
+    Competition.objects.update(archived_at=clock.now())
+    assert refund_overdue() == 0
+    Competition.objects.update(archived_at=None)
+    assert (refund_overdue(), refund_overdue()) == (1, 0)
+    assert [slot_of(each) for each in (scored, failed)] == [("used", "")] * 2
+    assert slot_of(waiting) == ("refunded", "overdue")
+    client.force_login(waiting.submitted_by)
+    assert "Not played within 7 days" in client.get(f"/submissions/{waiting.pk}").content.decode()
+    stage.play()
+    assert "1,Crows,crows 1,100.0,100.0,9.0" in stage.board(client)
     assert list(differing_slots()) == []
 
 

@@ -15,6 +15,7 @@ from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.tasks import sweep
+from submissions.evaluation_refunds import refund_overdue
 from submissions.models import QuotaSlot
 from submissions.quota_ledger_check import differing_slots
 
@@ -101,12 +102,11 @@ def test_one_that_plays_for_more_than_a_week_is_refunded_and_continues(
     evaluation = services.evaluate(env.submission(entry, "model", alice))
     assert evaluation is not None
     the_clock.forward(days=7)
-    sweep()
+    assert refund_overdue() == 0
     slot = QuotaSlot.objects.get(submission=evaluation.submission)
     assert slot.state == "used"
     the_clock.forward(seconds=1)
-    sweep()
-    sweep()
+    assert (refund_overdue(), refund_overdue()) == (1, 0)
     slot.refresh_from_db()
     assert (slot.state, slot.reason) == ("refunded", "overdue")
     assert Event.objects.get(verb="overdue").subject == f"submission:{evaluation.submission_id}"
