@@ -42,7 +42,7 @@ from evaluation.builder.lean_build_steps import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
 from evaluation.builder.mirror_proxy import MirrorProxy
 from evaluation.builder.run_script_check import require_script
-from evaluation.domain.errors import BuildRefusal, Fault, HostFault, SlowBuildRefusal
+from evaluation.domain.errors import BuildRefusal, Fault, HostFault, ImageFault, SlowBuildRefusal
 from evaluation.domain.players import QueryPlayer
 from evaluation.sandbox.base import Guard
 from evaluation.sandbox.docker_engine import connect_engine
@@ -135,11 +135,17 @@ class DockerBuilder(Builder):
         return None if image is None else str(image["Id"])
 
     def fetch(self, identity: str) -> None:
-        """Load the image `identity` from the store if the engine does not have it. Raise `HostFault` if neither has."""
+        """Load the image `identity` from the store if the engine does not have it.
+
+        Raise `ImageFault` if the store answers that it does not have it, and `HostFault` if it does not answer or this
+        host has none.
+        """
         if self._inspect(identity) is not None:
             return
-        if self._store is None or not self._store.has(_hexadecimal(identity)):
-            raise HostFault(f"the image {identity} is neither on this engine nor in the layer store")
+        if self._store is None:
+            raise HostFault(f"the image {identity} is not on this engine, and this host has no layer store")
+        if not self._store.has(_hexadecimal(identity)):
+            raise ImageFault(f"the image {identity} is neither on this engine nor in the layer store")
         with self._store.open(_hexadecimal(identity)) as file:
             config = file.read()
         # if the engine has the base image, it needs only the layers on top
@@ -149,7 +155,7 @@ class DockerBuilder(Builder):
         needed = names[len(known) :] if names[: len(known)] == known else names
         for name in needed:
             if not self._store.has(_hexadecimal(name)):
-                raise HostFault(f"the layer {name} of the image {identity} is not in the layer store")
+                raise ImageFault(f"the layer {name} of the image {identity} is not in the layer store")
         self._load(config, {name: partial(self._store.open, _hexadecimal(name)) for name in needed}, identity)
 
     def keep(self, identity: str) -> None:

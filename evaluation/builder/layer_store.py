@@ -10,7 +10,7 @@ class LayerStore(Protocol):
     """Files by the digest of their content (64 hexadecimal digits). Raises `Fault` if it is not readable."""
 
     def has(self, digest: str) -> bool:
-        """Return True if a file is stored under `digest`."""
+        """Return True if a file is stored under `digest`, False only where the store answers that none is."""
 
     def put(self, file: Path) -> str:
         """Store a copy of `file`, completely or not at all. Return its digest."""

@@ -11,6 +11,7 @@
     │   └── ReplayRefusal       a match of a released round cannot be played again
     └── Fault                   platform error: retried, refunded, logged at ERROR and sent to the operators
         ├── EngineFault         no Docker engine answers on this host
+        ├── ImageFault          the site no longer has the image of a player, so no host can start it
         └── HostFault           this host failed, or lacks files that the site has, in a way that no player can cause
 
 A player that breaks the rules in a match raises no exception: the match still ends with a result, which contains the
@@ -79,6 +80,10 @@ class Fault(GauntletError):
 
 class HostFault(Fault):
     """This host failed, or lacks a file, an image or a guard that the site's hosts have. No player can cause it."""
+
+
+class ImageFault(Fault):
+    """The store of images answers that it lacks the image of a player, or a part of it. No host is the cause."""
 
 
 class EngineFault(Fault):

@@ -38,6 +38,15 @@ class ObjectFolder(FileSystemStorage):
         super().__init__(**options)
         Path(self.location).mkdir(parents=True, exist_ok=True)
 
+    def exists(self, name: str) -> bool:
+        """Return True if there is a file; raise `OSError` where the folder cannot tell, as the bucket does."""
+        try:
+            Path(self.path(name)).lstat()
+        except FileNotFoundError:
+            Path(self.location).stat()  # of a folder that is away, nobody knows what is in it
+            return False
+        return True
+
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         """Return `name`: files of the same name are equal."""
         return name

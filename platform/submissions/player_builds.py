@@ -24,7 +24,7 @@ from evaluation.builder.docker_build_settings import build_settings_from_environ
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.installed_layer_cache import InstalledLayerCache, sweep_installed_layers
 from evaluation.builder.layer_store import LayerStore
-from evaluation.domain.errors import HostRefusal, Refusal
+from evaluation.domain.errors import HostRefusal, ImageFault, Refusal
 from evaluation.domain.players import Program, QueryPlayer, TrackName
 from evaluation.legacy.environment import legacy_environment
 from evaluation.sandbox.host_path_redaction import HostPaths
@@ -115,11 +115,11 @@ def player_as_built(
     """Return a player with the SDK as the engine starts it here; `source_of` returns its files.
 
     A player that Docker built is the image of its first successful build, fetched from the store if this host does not
-    have it. Others are rebuilt from their files. Raise `HostFault` if this host lacks image or files, `Fault` if the
-    build fails or gives another digest: it was played with other content.
+    have it. Others are rebuilt from their files. Raise `HostFault` if this host lacks the files, `ImageFault` if the
+    site lacks the image, `Fault` if the build fails or gives another digest: it was played with other content.
     """
     if player.image:
-        require_images(builder).fetch(player.image)
+        fetch_image(player, require_images(builder))
         return QueryPlayer(
             name=player.title,
             track=TrackName(player.track_name),
@@ -137,6 +137,15 @@ def player_as_built(
     if built.digest != player.digest:
         raise Fault(f"{player} was rebuilt with digest {built.digest}: the base image or the SDK has changed")
     return built
+
+
+def fetch_image(player: Player, builder: DockerBuilder) -> None:
+    """Let the engine of `builder` have the image of a player. Raise `ImageFault` if the site no longer has it."""
+    try:
+        builder.fetch(player.image)
+    except ImageFault as fault:
+        fix = f"rebuild the baseline {player.baseline}" if player.baseline else "push the submission again"
+        raise ImageFault(f"the site no longer has the image of {player}: {fix} ({fault})") from fault
 
 
 def checkout_of(repository: Repository, commit: str) -> Path:

@@ -27,6 +27,7 @@ from pages.submission.smoke_test_pictures import shown_pictures
 from submissions import services, smoke_test_pictures
 from submissions.build_order import place_of
 from submissions.models import Build, Submission
+from submissions.removed_images import has_to_be_pushed_again
 from submissions.selectors import LOG_PAGE, faults_of, log_lines, whole_log
 
 STATE_EVERY = 1
@@ -52,6 +53,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "state": content.state,
         "steps": content.steps,
         "build_place": place_of(shown) if shown.state == Submission.State.RECEIVED else None,
+        "image_removed": inside and has_to_be_pushed_again(shown),
         "build": _build(request, builds) if inside else None,
         "builds": builds,
         "aside": content.aside,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -23,6 +24,7 @@ from formats.query.leaderboards.snapshots_and_freezes import time_of_a_result
 from formats.query.leaderboards.submission_choices import choice_of
 from repositories.models import Repository
 from submissions.models import Submission
+from submissions.removed_images import image_is_removed
 
 PERIOD = timedelta(hours=24)
 """A team chooses as often in this time as it may submit: each choice may cost an evaluation."""
@@ -38,9 +40,10 @@ def choose(*, submission: Submission, by: User) -> None:
     """Make a submission of the team count, from now on, instead of its newest one; evaluate it if necessary.
 
     Rounds that are frozen, and frozen leaderboards, stay as they are. Raise `Refusal` where `by` is not in the team,
-    the rules in force do not allow it, the competition has ended, or the submission cannot count.
+    the rules in force do not allow it, the competition has ended, the submission cannot count, or its image is gone.
     """
     repository = submission.repository
+    removed = image_is_removed(submission)  # before the locks: the store may be slow
     with transaction.atomic():
         _check(repository.entry, by)
         # locked: it cannot be withdrawn meanwhile
@@ -49,6 +52,12 @@ def choose(*, submission: Submission, by: User) -> None:
         current = choice_of(repository)
         if current is not None and current.submission_id == held.pk:
             raise Refusal(f"submission {held.pk} is already the one that counts", fix="no action needed")
+        if removed:
+            days = settings.IMAGES_KEPT.days
+            raise Refusal(
+                f"submission {held.pk} was superseded for more than {days} days: its image was removed",
+                fix="commit its files again, and push the commit with a new tag",
+            )
         _check_limit(repository)
         _record(repository, held, by)
         services.evaluate(held)

@@ -25,6 +25,7 @@ from submissions.player_builds import (
     checkout_of,
     discard_checkout,
     docker_builder,
+    fetch_image,
     first_checkout,
     rebuilt,
     row_of,
@@ -60,12 +61,12 @@ def baseline_player(track: Track, name: str, on_log: LogLine) -> Player:
 def ready_player(player: Player, on_log: LogLine) -> TransferPlayer:
     """Return `player` as the engine runs it here: its files, and the image of its first successful build, if any.
 
-    Its files are hashed once. Raise `Fault` if it cannot be built again, or not to the same digest: its batches were
-    played with other content.
+    Its files are hashed once. Raise `ImageFault` if the site lacks the image, and `Fault` if it cannot be built again,
+    or not to the same digest: its batches were played with other content.
     """
     source, digest = _source_of(player)
     if player.image:
-        docker_builder().fetch(player.image)
+        fetch_image(player, docker_builder())
         return TransferPlayer(
             name=player.title,
             track=TransferTrack(player.track_name),

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from django.test import Client
+from pytest_django import Settings
 from torch import Tensor
 from torch.nn.functional import one_hot
 
@@ -24,6 +25,7 @@ from competitions.selectors import rules_in_force
 from competitions.services import enter, import_competition
 from core import clock, object_store, worker_notifications
 from core.errors import Fault, Refusal
+from evaluation.domain.errors import ImageFault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
@@ -41,7 +43,7 @@ from formats.curves.round_format import CurvesRounds
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
 from submissions.evaluation_refunds import refund_overdue
-from submissions.models import Player, QuotaSlot, Submission
+from submissions.models import Player, Submission
 from submissions.quota_ledger_check import differing_slots
 from submissions.services import withdraw
 from tests.evaluation.formats.curves.results_of import results_of
@@ -51,7 +53,7 @@ from tests.platform.pages.test_news import titles
 from tests.platform.slots import slot_of, use_slot
 from workers import queue
 from workers.lease import Heartbeat
-from workers.models import Worker
+from workers.models import Host, Worker
 from workers.worker_loop import work_on
 
 pytestmark = pytest.mark.usefixtures("others_read_first")
@@ -274,6 +276,26 @@ def test_a_benchmark_that_is_given_up_refunds_the_slot(stage: Stage, client: Cli
     stage.play()
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
     assert list(differing_slots()) == []
+
+
+def test_work_whose_player_has_lost_its_image_is_given_up_and_the_hosts_stay_in_service(
+    stage: Stage, the_clock: FakeClock, settings: Settings
+) -> None:
+    submission = stage.submit("owls", ImageFault("the site no longer has its image"))
+    use_slot(submission)
+    requests_and_scores.sweep()
+    for host in ("arena-1", "arena-2", "arena-1"):
+        settings.WORKER_NAME = host
+        while (claimed := queue.claim(Worker(name=f"{host}/0", worker_class="cpu"))) is not None:
+            work_on(claimed, Heartbeat())
+        the_clock.forward(minutes=11)
+    rows = submission.benchmarks.all()
+    assert {(row.state, row.host_faults, tuple(row.fault_hosts)) for row in rows} == {
+        ("failed", 0, ("arena-1", "arena-2"))
+    }
+    assert "the site no longer has its image" in rows[0].fault
+    assert not Host.objects.exists()
+    assert slot_of(submission) == ("refunded", "fault")
 
 
 def test_one_that_was_not_played_within_seven_days_is_refunded_and_continues(

@@ -23,7 +23,7 @@ from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.scoring import recompute
 from formats.query.leaderboards.snapshots_and_freezes import freeze_leaderboards
 from submissions.extension_points import players_in_use
-from submissions.models import Submission
+from submissions.models import Player, Submission
 from submissions.services import disqualify, reinstate, withdraw
 
 if TYPE_CHECKING:
@@ -114,6 +114,17 @@ def test_an_old_score_is_measured_again(env: BoardFixture, sent: list[Submission
     assert list(unevaluated()) == [], "the newer one does not count"
     choose_newest(repository=sent[0].repository, by=alice)
     assert Evaluation.objects.filter(submission=sent[1], state="playing", pool__number=2).exists()
+
+
+def test_one_whose_image_was_removed_is_refused(
+    env: BoardFixture, sent: list[Submission], alice: User, the_clock: FakeClock
+) -> None:
+    the_clock.forward(days=20)
+    Player.objects.update(image=f"sha256:{'1' * 64}")
+    with pytest.raises(Refusal, match="superseded for more than 14 days: its image was removed") as refused:
+        choose(submission=Submission.objects.get(pk=sent[0].pk), by=alice)
+    assert refused.value.fix == "commit its files again, and push the commit with a new tag"
+    assert counted(env) == [(sent[1].pk, False)]
 
 
 def test_its_image_is_kept(sent: list[Submission], alice: User) -> None:

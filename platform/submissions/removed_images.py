@@ -1,0 +1,36 @@
+"""Which submissions have lost the image that plays them: it was removed long after they were superseded."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from core import clock, object_store
+from core.errors import HostFault
+from submissions.models import Player, Submission
+from submissions.selectors import ready_submissions
+
+
+def image_is_removed(submission: Submission) -> bool:
+    """Return True if the store answers that it does not have the image of a submission.
+
+    It is asked only about old ones. False where it does not answer, and where players have no image.
+    """
+    player = submission.player
+    if player is None or not _may_be_removed(player):
+        return False
+    try:
+        return object_store.size(player.image.removeprefix("sha256:")) is None
+    except HostFault:  # not known: the worker that needs it will tell
+        return False
+
+
+def has_to_be_pushed_again(submission: Submission) -> bool:
+    """Return True if a submission is the newest of its team on its track, and its image is gone."""
+    if submission.player is None or not _may_be_removed(submission.player):
+        return False  # as for most, without a query
+    newest = ready_submissions().filter(repository=submission.repository_id).order_by("-pk").first()
+    return newest == submission and image_is_removed(submission)
+
+
+def _may_be_removed(player: Player) -> bool:
+    return bool(player.image) and player.created_at <= clock.now() - settings.IMAGES_KEPT

@@ -1,0 +1,37 @@
+"""The object store in a folder: it tells an object that is not there from a folder that cannot tell."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from core import object_store
+from core.errors import HostFault
+
+ABSENT = "0" * 64
+
+
+def test_an_object_that_is_not_there_has_no_size() -> None:
+    stored = object_store.put(b"three")
+    assert (object_store.size(stored), object_store.size(ABSENT)) == (5, None)
+
+
+def test_a_folder_that_is_no_longer_mounted_does_not_say_that_an_object_is_missing(settings: Settings) -> None:
+    object_store.put(b"three")
+    folder = Path(settings.STORAGES["objects"]["OPTIONS"]["location"])
+    folder.rename(folder.with_name("elsewhere"))
+    with pytest.raises(HostFault, match="cannot be looked up"):
+        object_store.size(ABSENT)
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ESTALE])
+def test_a_folder_that_cannot_be_read_does_not_either(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(code, "it cannot be read")
+
+    monkeypatch.setattr(Path, "lstat", fail)
+    with pytest.raises(HostFault, match="it cannot be read"):
+        object_store.size(ABSENT)
