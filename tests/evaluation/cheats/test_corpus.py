@@ -23,9 +23,9 @@ from evaluation.builder.manifest import read_manifest
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import QueryPlayer
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee import match_players
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.play_match import Played, play
+from evaluation.protocol import model_time
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from evaluation.sandbox.docker_sandbox import RUNNER_LABEL, DockerSandbox
@@ -202,7 +202,7 @@ def test_it_is_stopped(
     sandbox: str,
 ) -> None:
     if "out_of_memory" not in reasons_of(expected(cheat)):  # it takes a busy host longer than this to fill the memory
-        monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", 1.5)
+        monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", 1.5)
     processes_before = own_processes()
     with in_turn(cheat):
         played = meet(honest, cheat, sandbox, samples)
@@ -243,8 +243,8 @@ def test_a_model_that_computes_for_half_of_its_limit_plays(
     honest: Players, samples: list[Sample], sandbox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The honest twin of the one that sleeps: it has as little of a reserve, but as much by the clock as on a site."""
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", 1.5)
-    monkeypatch.setattr(match_players, "CLOCK_GRACE_FACTOR", 20.0)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", 1.5)
+    monkeypatch.setattr(model_time, "CLOCK_GRACE_FACTOR", 20.0)
     played = play(
         model=honest.player(sandbox, REPOSITORIES / "players" / "computing-model"),
         attack=honest.player(sandbox, REPOSITORIES / "players" / "honest-attack"),

@@ -17,9 +17,9 @@ from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee import handshake
 from evaluation.formats.query.referee.match_players import RESTARTS
-from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.listener import Listener
+from evaluation.protocol.model_time import MODEL_GRACE_SECONDS
 from gauntlet import frames
 
 CODES = {"u16": "H", "i16": "h", "u32": "I", "u64": "Q", "4 bytes": "4s"}

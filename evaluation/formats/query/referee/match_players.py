@@ -15,11 +15,10 @@ from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.referee import handshake
 from evaluation.formats.query.referee.early_player_start import BackgroundEnd, EarlyStart
 from evaluation.formats.query.referee.player_interface import PlayerConnection
-from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS, TimeBank
-from evaluation.formats.query.referee.time_taken_by_host import CLOCK_FACTOR, CLOCK_GRACE_FACTOR, TimeTakenByHost
 from evaluation.formats.query.results import Failure
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import Channel, ChannelError, Layout, ReceivedFrame
+from evaluation.protocol.model_time import ModelTime
 from gauntlet import frames
 
 RESTARTS = 2
@@ -188,15 +187,8 @@ class Model(ConnectedPlayer):
         stop_at_limit: bool = False,
     ) -> None:
         super().__init__(Side.MODEL, connection, track, rules, calibration, stop_at_limit=stop_at_limit)
-        self.seconds = 0.0
-        self.images = 0
         self._sequence = 0
-        self._bank = TimeBank(0.0)
-        self._clock = TimeBank(0.0)
-        self._taken = TimeTakenByHost(connection.processor_use)
-        self._asked_at = 0.0
-        self._counted_until = 0.0
-        self._most = 0.0
+        self._time = ModelTime(rules.model_seconds_per_image, calibration, lambda: self._connection.processor_use())
         self._answered_at: float | None = None
         self._pauses: deque[float] = deque(maxlen=_PAUSES)
 
@@ -204,9 +196,7 @@ class Model(ConnectedPlayer):
         fresh = self._channel is None
         channel = super().channel()
         if fresh:
-            self._bank = TimeBank(MODEL_GRACE_SECONDS * self.calibration)
-            self._clock = TimeBank(CLOCK_GRACE_FACTOR * MODEL_GRACE_SECONDS * self.calibration)
-            self._taken = TimeTakenByHost(self._connection.processor_use)
+            self._time.begin()
             self._sequence = 0
             self._answered_at = None
         return channel
@@ -217,65 +207,45 @@ class Model(ConnectedPlayer):
         if self._answered_at is not None:
             self._pauses.append(time.monotonic() - self._answered_at)
         self._sequence += 1
-        # unused time is not saved up: a fast model that hangs must not hold a worker for hours
-        grace = MODEL_GRACE_SECONDS * self.calibration
-        granted = count * self.rules.model_seconds_per_image * self.calibration
-        self._bank = TimeBank(min(self._bank.left, grace) + granted)
-        self._clock = TimeBank(min(self._clock.left, CLOCK_GRACE_FACTOR * grace) + CLOCK_FACTOR * granted)
-        self._most = grace + granted
-        self._asked_at = self._counted_until = time.monotonic()
-        deadline = self._asked_at + self._bank.left
+        self._time.ask(count)
         try:
-            channel.send(frames.PREDICT, count, self._sequence, pixels, deadline=deadline, extend=self._extend)
+            channel.send(
+                frames.PREDICT, count, self._sequence, pixels, deadline=self._time.deadline, extend=self._time.extend
+            )
         except ChannelError as error:
-            raise self.fail(self._with_cause(error)) from None
+            raise self.fail(self._time.with_cause(error)) from None
 
     def labels(self, count: int) -> list[int]:
         """Return the answer to the last `ask`: a label for each image, -1 where it was out of range."""
         if self._channel is None:
             raise Fault("labels were read from a model that was not asked")
         try:
-            deadline = self._asked_at + min(self._bank.left, self._clock.left)
-            reply = self._channel.receive(_LABELS_DUE, deadline, extend=self._extend)
+            reply = self._channel.receive(_LABELS_DUE, self._time.deadline, extend=self._time.extend)
             self._check(reply, count)
         except ChannelError as error:
-            raise self.fail(self._with_cause(error)) from None
+            raise self.fail(self._time.with_cause(error)) from None
         finally:
             self._answered_at = time.monotonic()
-            spent = self._answered_at - self._asked_at
-            self._bank.used += spent
-            self._clock.used += spent
-            self._taken.add(self._answered_at - self._counted_until)
-            self.seconds += spent
-            self.images += count
+            self._time.answered()
         labels = list(struct.unpack(f"<{count}h", reply.payload))
         if min(labels) < 0 or max(labels) >= self.rules.classes:
             return [label if 0 <= label < self.rules.classes else frames.UNCLASSIFIED for label in labels]
         return labels
 
-    def _extend(self) -> float:
-        """Return the deadline of the current question without the time that the host took."""
-        self._return_taken_time(self._counted_until)
-        self._counted_until = now = time.monotonic()
-        return min(self._asked_at + min(self._bank.left, self._clock.left), now + self._most)
+    @property
+    def seconds(self) -> float:
+        """The seconds that it took to answer, without those that a busy host took as far as they are known yet."""
+        return self._time.seconds
 
-    def _with_cause(self, error: ChannelError) -> ChannelError:
-        """Return `error`; where the model was slow without computing, its text says so."""
-        if error.reason is Reason.TOO_SLOW and self._taken.mostly_idle:
-            return ChannelError(error.reason, f"{error.detail}; it was idle for most of the time")
-        return error
-
-    def _return_taken_time(self, asked_since: float | None = None) -> None:
-        taken = self._taken.take(asked_since)
-        self._bank.allowed += taken
-        self.seconds -= taken
+    @property
+    def images(self) -> int:
+        """The number of images that it was asked about."""
+        return self._time.images
 
     @property
     def seconds_per_image(self) -> float:
         """The mean seconds of an image, without those that a busy host took. 0 if it was never asked."""
-        if self._channel is not None:
-            self._return_taken_time()
-        return self.seconds / self.images if self.images else 0.0
+        return self._time.seconds_per_image(running=self._channel is not None)
 
     def _check(self, reply: ReceivedFrame, count: int) -> None:
         if reply.count != count:

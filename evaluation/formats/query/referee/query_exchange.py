@@ -20,10 +20,10 @@ from evaluation.formats.query.referee.query_budget import Budget
 from evaluation.formats.query.referee.query_paths import QueryPaths
 from evaluation.formats.query.referee.query_record import QueryRecord
 from evaluation.formats.query.referee.squared_distances import PixelDifferences
-from evaluation.formats.query.referee.time_bank import TimeBank
 from evaluation.formats.query.results import Failure
 from evaluation.formats.query.rules import QueryRules
 from evaluation.protocol.channel import Channel, ChannelError, Layout, ReceivedFrame
+from evaluation.protocol.time_bank import TimeBank
 from gauntlet import frames
 
 

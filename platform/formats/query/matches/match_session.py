@@ -24,12 +24,12 @@ from evaluation.formats.query.referee.kept_frame_bytes import with_audit
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.match_players import RESTARTS
 from evaluation.formats.query.referee.model_audit import ENOUGH_FRESH, MOST_ALONE
-from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS
 from evaluation.formats.query.results import AuditReport, Failure, Outcome, PieceResult, RefereedSample, Trace
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.audit_after_match import audit_model
 from evaluation.formats.query.runner.piece_file import IMAGES, pack
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
+from evaluation.protocol.model_time import MODEL_GRACE_SECONDS
 from evaluation.scoring.distances import l2
 from formats.query.matches import kept_frames, repeated_pieces
 from formats.query.matches.models import Match, Piece

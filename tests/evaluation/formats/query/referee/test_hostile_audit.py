@@ -15,10 +15,11 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
 from evaluation.formats.query.kept_frames import KeptFrames
-from evaluation.formats.query.referee import match_players, model_audit
+from evaluation.formats.query.referee import model_audit
 from evaluation.formats.query.referee.derived_seeds import derive_seed
 from evaluation.formats.query.referee.kept_frame_bytes import pack, unpack, with_audit
 from evaluation.formats.query.results import AuditReport, Outcome
+from evaluation.protocol import model_time
 from gauntlet import serve_model
 
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -457,7 +458,7 @@ def test_a_model_that_does_not_answer_after_a_fresh_start_fails_the_audit(
     game: Any, monkeypatch: pytest.MonkeyPatch, ends: Callable[[Any, int, int], None]
 ) -> None:
     """The model remembers the clean images, and ends where that would be detected."""
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", 1.0)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", 1.0)
     rows = game.play(
         attack=scan,
         raw_model=remembering_model(game, ends),

@@ -15,8 +15,8 @@ import pytest
 
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import Side
-from evaluation.formats.query.referee import match_players
 from evaluation.formats.query.results import Outcome
+from evaluation.protocol import model_time
 from gauntlet import serve_model
 
 LABELS = 4
@@ -228,7 +228,7 @@ def test_it_rejects_a_model_that_says_it_is_an_attack(game: Any, wire: Any) -> N
 
 
 def test_it_rejects_a_model_that_never_answers(game: Any, wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", 0.2)
 
     def nothing(player: Any, received: Any) -> None:
         pass
@@ -239,7 +239,7 @@ def test_it_rejects_a_model_that_never_answers(game: Any, wire: Any, monkeypatch
 
 
 def test_it_rejects_labels_that_come_byte_by_byte(game: Any, wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", 0.2)
     never = threading.Event()
 
     def trickle(player: Any, received: Any) -> None:
@@ -254,7 +254,7 @@ def test_it_rejects_labels_that_come_byte_by_byte(game: Any, wire: Any, monkeypa
 
 
 def test_small_delays_add_up(game: Any, wire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", 0.5)
     never = threading.Event()
 
     def slow(images: np.ndarray) -> np.ndarray:

@@ -11,10 +11,10 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
-from evaluation.formats.query.referee import match_players
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.in_process_player import InProcessPlayer
+from evaluation.protocol import model_time
 from gauntlet import serve_attack, serve_model
 
 SHAPE = ImageShape(4, 4, 3)
@@ -27,9 +27,9 @@ SLOW = 0.3
 def test_a_check_ends_with_the_piece_in_which_a_model_was_too_slow(
     monkeypatch: pytest.MonkeyPatch, stop: bool, answers: int, pieces: int
 ) -> None:
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", 0.01)
-    monkeypatch.setattr(match_players, "CLOCK_FACTOR", 1)
-    monkeypatch.setattr(match_players, "CLOCK_GRACE_FACTOR", 1)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(model_time, "CLOCK_FACTOR", 1)
+    monkeypatch.setattr(model_time, "CLOCK_GRACE_FACTOR", 1)
     asked: list[int] = []
 
     def predict(images):  # type: ignore[no-untyped-def]

@@ -14,12 +14,11 @@ import pytest
 
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer, TrackName
-from evaluation.formats.query.referee import match_players
 from evaluation.formats.query.referee.match_players import Model, PlayerFailedError
-from evaluation.formats.query.referee.time_bank import MODEL_GRACE_SECONDS
-from evaluation.formats.query.referee.time_taken_by_host import CLOCK_GRACE_FACTOR
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.sandboxed_player import SandboxedPlayer
+from evaluation.protocol import model_time
+from evaluation.protocol.model_time import CLOCK_GRACE_FACTOR, MODEL_GRACE_SECONDS
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.docker_sandbox import DockerSandbox
 from evaluation.sandbox.process_sandbox import ProcessSandbox
@@ -78,8 +77,8 @@ def connect(tmp_path: Path, sandbox: Sandbox) -> Callable[..., SandboxedPlayer]:
 def make(connect: Callable[..., SandboxedPlayer], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Model]:
     # the clock keeps the reserve that it has on a site: other tests may hold this host up for seconds
     reserve = CLOCK_GRACE_FACTOR * MODEL_GRACE_SECONDS
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", GRACE)
-    monkeypatch.setattr(match_players, "CLOCK_GRACE_FACTOR", reserve / GRACE)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", GRACE)
+    monkeypatch.setattr(model_time, "CLOCK_GRACE_FACTOR", reserve / GRACE)
     return lambda *computing: Model(connect(*computing), TrackName.UNTARGETED, RULES, 1.0)
 
 
@@ -124,7 +123,7 @@ def test_a_model_that_computes_too_long_is_too_slow(
 ) -> None:
     """On a busy host as well, and when it leaves the work to a process of its own."""
     # until it is used up, all processors are busy
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", GRACE / 10)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", GRACE / 10)
     model = make(0.075 if helper else 0.150, helper, wait)
 
     def ask_often() -> None:
@@ -145,7 +144,7 @@ def test_a_model_that_sleeps_is_too_slow(
     make: Callable[..., Model], monkeypatch: pytest.MonkeyPatch, others: int
 ) -> None:
     """It takes less than ten times its limit, as a model may on a busy host, and computes next to nothing."""
-    monkeypatch.setattr(match_players, "MODEL_GRACE_SECONDS", GRACE / 4)
+    monkeypatch.setattr(model_time, "MODEL_GRACE_SECONDS", GRACE / 4)
     model = make(0.002, "", SLEEP)
 
     def ask_often() -> None:

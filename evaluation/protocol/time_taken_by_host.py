@@ -7,15 +7,6 @@ from collections.abc import Callable, Mapping
 
 from evaluation.domain.processor_use import ProcessorUse, ThreadUse
 
-CLOCK_FACTOR = 10.0
-"""How many times the model's limit its answers may take by the clock, however busy the host is.
-
-A host with a dozen other busy processes on two cores slows a player down seven times.
-"""
-
-CLOCK_GRACE_FACTOR = 3.0
-"""How many times the grace of a model its answers may take by the clock: an endless loop on a busy host ends there."""
-
 
 class TimeTakenByHost:
     """The time in which an answer of one running player was awaited and the host let it, or the referee, wait."""
