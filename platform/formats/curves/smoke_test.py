@@ -10,10 +10,10 @@ from collections.abc import Callable
 from competitions.models import RulesVersion
 from core.errors import Fault
 from evaluation.domain.smoke_test_result import SmokeTestResult
-from evaluation.formats.curves.models.sandboxed_classifier import GRACE_SECONDS
 from evaluation.formats.curves.rules import CurvesRules
 from evaluation.formats.curves.runner.smoke_test import SAMPLES, check_model
 from evaluation.formats.curves.threat_models import Knowledge
+from evaluation.protocol.model_time import MODEL_GRACE_SECONDS
 from formats.curves.listed_attacks import needed_answers
 from formats.curves.player_builds import ready_player
 from submissions.local_check_command import local_check
@@ -34,7 +34,8 @@ class CurvesSmokeTest(SmokeTest[CurvesRules]):
 
     def player_seconds(self) -> float:
         rounds = 4 + 4 * len(self._needed())  # a round of scores or gradients takes longer
-        return self.rules.setup_seconds + rounds * (GRACE_SECONDS + SAMPLES * self.rules.model_seconds_per_image)
+        answers = rounds * SAMPLES * self.rules.model_seconds_per_image
+        return self.rules.setup_seconds + MODEL_GRACE_SECONDS + answers
 
     def _needed(self) -> frozenset[Knowledge]:
         return needed_answers(self.rules) - {Knowledge.DECISION}

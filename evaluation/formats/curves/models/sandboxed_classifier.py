@@ -24,21 +24,17 @@ from evaluation.domain.errors import Fault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images, ImageShape
 from evaluation.domain.players import Program
+from evaluation.domain.processor_use import ProcessorUse
 from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.threat_models import Knowledge
 from evaluation.protocol.channel import Channel, ChannelError, Layout
 from evaluation.protocol.listener import Listener
+from evaluation.protocol.model_time import ModelTime
 from evaluation.sandbox.base import SOCKET_NAME, Ending, PlayerRun, Resources, Sandbox
 from evaluation.sandbox.directory_removal import remove_trees
 from evaluation.sandbox.host_fault_check import require_working_host
 from evaluation.sandbox.peak_use import MostUsed
 from gauntlet import frames
-
-GRACE_SECONDS = 10.0
-"""Seconds of the reference machine that an answer may take beyond those of its images."""
-
-_CLOCK_FACTOR = 10.0
-"""How much longer than its limit an answer may take while the player has not computed for that long: a busy host."""
 
 _PATIENCE = 2.0
 """Seconds for a player that closed its connection to end by itself, so that its exit status can give the reason."""
@@ -98,24 +94,24 @@ class SandboxedClassifier(Classifier):
         player: _Player,
         program: Program,
         classes: int,
+        answer_time: ModelTime,
         *,
-        seconds_per_image: float,
-        grace: float,
         on_answer: OnAnswer | None,
     ) -> None:
         """Take an open connection; use `sandboxed` instead."""
         self.name, self.digest, self.classes = program.name, program.digest, classes
         self._channel, self._offers, self._player = connection.channel, connection.offers, player
-        self._seconds_per_image, self._grace = seconds_per_image, grace
+        self._time = answer_time
         self._on_answer, self._sequence = on_answer, 0
-        self.images = 0
-        """Number of images that it labelled."""
-        self.seconds = 0.0
-        """Seconds that it took for them."""
 
     @property
     def offers(self) -> frozenset[Knowledge]:
         return self._offers
+
+    @property
+    def seconds_per_image(self) -> float:
+        """The mean seconds of an image, whatever was asked, without those that a busy host took; 0 if nothing was."""
+        return self._time.seconds_per_image()
 
     def seen(self, images: Tensor) -> Tensor:
         return as_images(as_pixels(images))
@@ -123,10 +119,7 @@ class SandboxedClassifier(Classifier):
     def labels(self, images: Tensor) -> Tensor:
         found: list[int] = []
         for pixels in _parts(as_pixels(images), 2):
-            before = time.monotonic()
             payload = self._ask(frames.PREDICT, frames.LABELS, 2, len(pixels), _bytes(pixels))
-            self.images += len(pixels)
-            self.seconds += time.monotonic() - before
             labels = struct.unpack(f"<{len(pixels)}h", payload)
             answers = [label if 0 <= label < self.classes else frames.UNCLASSIFIED for label in labels]
             self._answered(ModelAnswers(pixels, labels=answers))
@@ -176,20 +169,22 @@ class SandboxedClassifier(Classifier):
     def _ask(self, kind: int, answer: int, each: int, count: int, *parts: bytes, factor: float = 1.0) -> memoryview:
         """Send a question about `count` images; return the answer, `each` bytes for an image."""
         self._sequence += 1
-        start = time.monotonic()
-        limit = self._grace + count * self._seconds_per_image * factor
-        extend = self._player.patience(limit)
+        self._time.ask(count, factor=factor)
+        extend = self._time.extend
         try:
-            self._channel.send(kind, count, self._sequence, *parts, deadline=start + limit, extend=extend)
+            self._channel.send(kind, count, self._sequence, *parts, deadline=self._time.deadline, extend=extend)
             due = {answer: Layout(1, _at_once(each), 0, each)}
-            reply = self._channel.receive(due, start + limit, extend=extend)
+            reply = self._channel.receive(due, self._time.deadline, extend=extend)
             if reply.count != count:
                 raise ChannelError(Reason.BAD_COUNT, f"{reply.count} answers for {count} images")
             if reply.sequence != self._sequence:
                 raise ChannelError(Reason.BAD_SEQUENCE, f"sequence {reply.sequence}, expected {self._sequence}")
         except ChannelError as error:
+            error = self._time.with_cause(error)
             self._channel.reject(str(error))
             raise self._player.failed(error) from None
+        finally:
+            self._time.answered()
         return reply.payload
 
     def _checked(self, payload: memoryview) -> Numbers:
@@ -242,17 +237,14 @@ def sandboxed(
 ) -> Iterator[SandboxedClassifier]:
     """Start a player as a classifier, and end it. Raise `ModelFailedError` if it does not start, or `Fault`.
 
-    Limits are in seconds of the reference machine. `on_log` gets the player's output, from another thread. `used`
-    collects what it uses of its limits.
+    Limits are in seconds of the reference machine; how answers are timed says `ModelTime`. `on_log` gets the player's
+    output, from another thread. `used` collects what it uses of its limits.
     """
     started, connection = _Player(sandbox, player, resources or Resources(), on_log, used), None
     try:
         connection = started.connect(setup_seconds * calibration, shape, classes)
-        yield SandboxedClassifier(
-            connection, started, player, classes,
-            seconds_per_image=seconds_per_image * calibration, grace=GRACE_SECONDS * calibration,
-            on_answer=on_answer,
-        )  # fmt: skip
+        limit = ModelTime(seconds_per_image, calibration, started.processor_use)
+        yield SandboxedClassifier(connection, started, player, classes, limit, on_answer=on_answer)
         connection.channel.bye()
     finally:
         if connection is not None:
@@ -314,18 +306,9 @@ class _Player:
         finally:
             listener.close()
 
-    def patience(self, limit: float) -> Callable[[], float]:
-        """Return what extends a deadline: while the player has computed for less than `limit`, the host is busy."""
-        start, before = time.monotonic(), self._computed()
-
-        def extend() -> float:
-            now, computed = time.monotonic(), self._computed()
-            if before is None or computed is None or self._run is None or self._run.ended():
-                return 0.0
-            waits = computed - before < limit and now - start < _CLOCK_FACTOR * limit
-            return now + 1.0 if waits else 0.0
-
-        return extend
+    def processor_use(self) -> ProcessorUse | None:
+        """Return what the running process has used; None where that does not measure its work: on a GPU."""
+        return self._run.processor_use() if self._run is not None and not self._program.gpu else None
 
     def failed(self, error: ChannelError, *, starting: bool = False) -> ModelFailedError:
         """End the player; return its failure with the most specific reason. Raise `Fault` if this host is the cause."""
@@ -359,10 +342,6 @@ class _Player:
                 time.sleep(0.01)
             self._ending = self._run.end()
         return self._ending
-
-    def _computed(self) -> float | None:
-        use = self._run.processor_use() if self._run is not None and not self._program.gpu else None
-        return None if use is None else use.computed
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,7 @@ def check_model(
             seconds_per_image=rules.model_seconds_per_image, calibration=calibration, resources=resources,
             on_log=on_log, used=used,
         ) as model:  # fmt: skip
-            found = _checks(model, samples[:SAMPLES], needed, least_accuracy, rules, calibration)
-            seconds = model.seconds / model.images / calibration
+            found, seconds = _checks(model, samples[:SAMPLES], needed, least_accuracy, rules, calibration)
     except ModelFailedError as error:
         failed = SmokeCheck("rules", False, error.reason.text, error.detail, fix=_FIXES["rules"])
         rest = not_reached("accuracy", "time", "stateless", *[ANSWERS] * bool(needed))
@@ -85,14 +84,15 @@ def _checks(
     least: float,
     rules: CurvesRules,
     calibration: float,
-) -> SmokeTestResult:
+) -> tuple[SmokeTestResult, float]:
+    """Return the result, and the reference seconds of a label."""
     images = as_images(np.stack([sample.image for sample in samples]))
     first = model.labels(images)
     # in another order, and alone: a label must depend on its image only
     again = torch.cat([*(model.labels(image[None]) for image in images.flip(0)[: len(images) // 2])])
     right = sum(int(label) == sample.label for label, sample in zip(first.tolist(), samples, strict=True))
     changed = int((first.flip(0)[: len(again)] != again).sum())
-    seconds, limit = model.seconds / model.images / calibration, rules.model_seconds_per_image
+    seconds, limit = model.seconds_per_image / calibration, rules.model_seconds_per_image
     answers = check_answers(model, images, needed)
     pictures = [
         PicturedSmokeSample(label=sample.label, clean=sample.image, clean_label=int(label))
@@ -115,4 +115,4 @@ def _checks(
         ),
         *([answers] if answers else []),
     )  # fmt: skip
-    return SmokeTestResult(checks, "", pictures=bounded(pictures))
+    return SmokeTestResult(checks, "", pictures=bounded(pictures)), seconds

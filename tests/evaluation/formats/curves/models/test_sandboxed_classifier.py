@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,6 +17,7 @@ from torch.nn.functional import cross_entropy
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Program
+from evaluation.domain.processor_use import ProcessorUse, ThreadUse
 from evaluation.formats.curves.attacks.base import Findings
 from evaluation.formats.curves.models.classifier import NetworkClassifier
 from evaluation.formats.curves.models.replayed_queries_check import ReplayedQueries
@@ -27,7 +29,8 @@ from evaluation.formats.curves.models.sandboxed_classifier import (
     sandboxed,
 )
 from evaluation.formats.curves.threat_models import Knowledge, Norm
-from evaluation.sandbox.process_sandbox import ProcessSandbox
+from evaluation.protocol import model_time
+from evaluation.sandbox.process_sandbox import ProcessRun, ProcessSandbox
 from gauntlet import frames
 
 Start = Callable[..., AbstractContextManager[SandboxedClassifier]]
@@ -52,6 +55,21 @@ def predict(images):
 """A linear model with ten classes."""
 
 SERVED = LINEAR + "gauntlet.serve_model(predict, scores=scores, gradients=gradients)\n"
+
+SLEEPING = """
+import gauntlet, time
+time.sleep({start})
+
+def predict(images):
+    time.sleep({each})
+    return [0] * len(images)
+
+gauntlet.serve_model(predict)
+"""
+"""It sleeps for so many seconds when it starts, and before each answer."""
+
+RESERVE = 0.1
+"""The calibration with which ten images, each asked alone, may take 1.04 s."""
 
 HANDSHAKE = """
 import os, socket
@@ -92,7 +110,7 @@ def test_it_answers_the_label_of_each_image_rounded_to_8_bits(start: Start) -> N
     images[:, 0, 0, 0] = torch.arange(70) % 10 / 255 + 0.4 / 255
     with start(FIRST_VALUE) as model:
         assert model.labels(images).tolist() == [number % 10 for number in range(70)]
-        assert (model.name, model.digest, model.images) == ("Model", "sha256:1", 70)
+        assert (model.name, model.digest) == ("Model", "sha256:1")
         assert model.offers == {Knowledge.DECISION}
 
 
@@ -135,6 +153,56 @@ def test_a_player_that_hangs_is_too_slow(start: Start) -> None:
     with pytest.raises(ModelFailedError) as failed, start(code, calibration=0.005, setup_seconds=12_000) as model:
         model.labels(torch.zeros(1, 3, 2, 2))
     assert failed.value.reason is Reason.TOO_SLOW
+
+
+def ask_one_by_one(model: SandboxedClassifier, count: int) -> None:
+    """Ask about `count` images, each in a frame of its own."""
+    for _ in range(count):
+        model.labels(torch.zeros(1, 3, 2, 2))
+
+
+def test_a_player_that_sleeps_before_each_answer_is_too_slow(start: Start) -> None:
+    """Each answer alone is within the reserve, which is one for all of them."""
+    with (
+        pytest.raises(ModelFailedError) as failed,
+        start(SLEEPING.format(start=0, each=0.9), calibration=RESERVE) as model,
+    ):
+        ask_one_by_one(model, 10)
+    assert failed.value.reason is Reason.TOO_SLOW
+    assert "idle for most of the time" in failed.value.detail
+
+
+def test_each_start_has_the_whole_reserve_however_long_it_took(start: Start) -> None:
+    for _ in range(2):
+        with start(SLEEPING.format(start=1.5, each=0.6), calibration=RESERVE, setup_seconds=600) as model:
+            ask_one_by_one(model, 1)
+
+
+def test_many_small_frames_use_up_no_reserve_of_a_fast_player(start: Start) -> None:
+    with start(FIRST_VALUE, calibration=RESERVE) as model:
+        ask_one_by_one(model, 500)
+        assert model.seconds_per_image > 0
+
+
+def test_a_player_does_not_pay_for_the_time_between_questions(start: Start) -> None:
+    with start(FIRST_VALUE, calibration=RESERVE) as model:
+        for _ in range(2):
+            ask_one_by_one(model, 1)
+            time.sleep(1.5)
+        ask_one_by_one(model, 1)
+
+
+def test_what_the_host_takes_is_given_back(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A player that is ready and waits for a processor is not slow, where one that sleeps is."""
+    monkeypatch.setattr(model_time, "CLOCK_GRACE_FACTOR", 1000.0)  # however busy the host of the test is
+
+    def held_up(_: ProcessRun) -> ProcessorUse:
+        return ProcessorUse(0.0, {1: ThreadUse(0.0, time.monotonic())})
+
+    monkeypatch.setattr(ProcessRun, "processor_use", held_up)
+    with start(SLEEPING.format(start=0, each=0.6), calibration=RESERVE) as model:
+        ask_one_by_one(model, 4)
+        assert model.seconds_per_image < 0.3
 
 
 def test_a_player_that_never_connects_fails(start: Start) -> None:
