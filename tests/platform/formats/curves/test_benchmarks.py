@@ -51,7 +51,8 @@ from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.conftest import document_of
 from tests.platform.pages.test_news import titles
 from tests.platform.slots import slot_of, use_slot
-from workers import queue
+from workers import calibration, queue
+from workers.calibration import STEADY
 from workers.lease import Heartbeat
 from workers.models import Host, Worker
 from workers.worker_loop import work_on
@@ -244,6 +245,28 @@ def test_what_a_model_sent_stays_out_of_its_benchmark(
     client.force_login(submission.submitted_by)
     page = client.get(f"/submissions/{submission.pk}").content.decode()
     assert html.escape(reason.text) in page
+
+
+def test_a_model_is_not_charged_for_a_host_that_became_slower(
+    stage: Stage, client: Client, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The benchmark is played again, by the host's new factor."""
+    submission, factors = stage.submit("owls", ModelFailedError(Reason.TOO_SLOW)), [1.0]
+
+    def measured(device: str | None) -> float:
+        if factors:
+            return factors.pop()
+        stage.answers["sha256:owls-1"] = ALL
+        return 2.0
+
+    monkeypatch.setattr(calibration, "STEADY", STEADY)  # the site's own
+    monkeypatch.setattr(calibration, "calibrate", measured)
+    monkeypatch.setattr(calibration, "_known", {})
+    stage.play()
+    the_clock.forward(hours=2)
+    stage.play()
+    assert {(row.state, row.reason, row.faults) for row in submission.benchmarks.all()} == {("played", "", 0)}
+    assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
 
 
 def test_a_platform_error_is_tried_again_and_costs_nothing(stage: Stage, client: Client, the_clock: FakeClock) -> None:
