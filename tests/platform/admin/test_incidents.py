@@ -58,6 +58,7 @@ def failures(rows: Any) -> Submission:
         count=2,
         faults=3,
         fault_hosts={"arena-1": 3},
+        queued_at=rows.at,
     )
     AttackRun.objects.update(state="waiting", host_faults=3)
     DefenceRun.objects.update(state="waiting", faults=3)
