@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.charts.chart_table import ChartTable
@@ -69,7 +70,10 @@ class AttackComparison:
         """The attacks, best first."""
         columns = [self.counts.index(count) for count in self.at]
         return compare_attacks(
-            {name: distances[:, columns] for name, distances in self.closest.items()}, self.within, self._reference
+            {name: distances[:, columns] for name, distances in self.closest.items()},
+            self._found,
+            self.within,
+            self._reference,
         )
 
     @property
@@ -81,6 +85,17 @@ class AttackComparison:
     def median_reference(self) -> float | None:
         """The median over images of what the white-box attack needs."""
         return None if self._reference is None else float(np.median(self._reference))
+
+    @property
+    def _found(self) -> dict[str, NDArray[np.bool_]]:
+        """By attack for which of the samples that count it found an adversarial, (samples,)."""
+        counted = set(self.samples)
+        return {
+            match.attack: np.array(
+                [row["outcome"] == Outcome.ADVERSARIAL for row in match.rows if row["sample"] in counted], np.bool_
+            )
+            for match in self.matches
+        }
 
     @property
     def _reference(self) -> Distances | None:

@@ -14,11 +14,11 @@ from evaluation.charts.line_chart import LineChart
 from evaluation.domain.players import TrackName
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import MatchResult, Outcome, Trace
+from evaluation.formats.query.scoring import match_curves
 from evaluation.formats.query.scoring.match_curves import (
     ByQuery,
     answered,
     budgets,
-    closest,
     exact_distances,
     query_counts,
     success_distance,
@@ -90,4 +90,4 @@ def by_query(result: MatchResult, samples: Sequence[Sample]) -> ByQuery | None:
     rows, counts = result.samples, query_counts(result.rules.query_budget)
     worst = {row.sample: row.worst_case for row in rows}
     queries = answered(whole, samples, worst, targeted=result.track == TrackName.TARGETED)
-    return ByQuery(counts, closest(queries, [row.outcome for row in rows], counts))
+    return match_curves.by_query(queries, [row.outcome for row in rows], counts)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.formats.query.scoring.scores_v1 import interval, resampled_medians
 from evaluation.scoring.bootstrap_constants import RESAMPLES
@@ -30,8 +31,9 @@ class ComparedAttack:
 
     `medians` are those after each of the chosen numbers of queries. `ratio` is the geometric mean over images of its
     last distance over that of the attack with the smallest last median, None for that attack itself; `nearer` counts
-    the images on which it ended nearer. `within` counts the images with a success within each chosen distance.
-    `optimality` is the median ratio of its last distances to the best known ones.
+    the images on which it ended nearer. `within` counts the images with a success within each chosen distance; the
+    worst case of an image without an adversarial is none. `optimality` is the median ratio of its last distances to the
+    best known ones.
     """
 
     name: str
@@ -43,13 +45,17 @@ class ComparedAttack:
 
 
 def compare_attacks(
-    closest: Mapping[str, Distances], within: Sequence[float], reference: Distances | None = None
+    closest: Mapping[str, Distances],
+    found: Mapping[str, NDArray[np.bool_]],
+    within: Sequence[float],
+    reference: Distances | None = None,
 ) -> list[ComparedAttack]:
     """Return the attacks by their last median, smallest first; the first of equals is the best.
 
     `closest` has for each attack the distances of its closest adversarials, (images, numbers of queries), on the same
-    images, all of which the model labels right. `reference`, (images,), is the distance of an adversarial that
-    somebody else found, infinity where there is none. Raise `ValueError` without an image.
+    images, all of which the model labels right, and `found` for which images it has one, (images,). `reference`,
+    (images,), is the distance of an adversarial that somebody else found, infinity where there is none. Raise
+    `ValueError` without an image.
     """
     if not all(len(distances) for distances in closest.values()):
         raise ValueError("a comparison needs at least one image")
@@ -63,8 +69,8 @@ def compare_attacks(
                 medians=tuple(_median(column) for column in distances.T),
                 ratio=None if name == best else geometric_mean_ratio(last[name], last[best]),
                 nearer=int((last[name] < last[best]).sum()),
-                within=tuple(int((last[name] <= distance).sum()) for distance in within),
-                optimality=float(np.median(last[name] / known)),
+                within=tuple(int((found[name] & (last[name] <= distance)).sum()) for distance in within),
+                optimality=float(np.median(_ratios(last[name], known))),
             )
             for name, distances in closest.items()
         ),
@@ -77,6 +83,16 @@ def best_known(closest: Mapping[str, Distances], reference: Distances | None = N
     found = np.min([distances[:, -1] for distances in closest.values()], axis=0)
     known: Distances = found if reference is None else np.minimum(found, reference)
     return known
+
+
+def _ratios(ones: Distances, known: Distances) -> Distances:
+    """Return the ratios of distances to the best known ones: 1 where both are 0, infinite where only the latter is.
+
+    A model that answers its clean image otherwise when it is asked again has an adversarial at the distance 0.
+    """
+    unknown = np.where(ones > 0, np.inf, 1.0)
+    ratios: Distances = np.divide(ones, known, out=unknown, where=known > 0)
+    return ratios
 
 
 def geometric_mean_ratio(ones: Distances, others: Distances) -> Estimate:

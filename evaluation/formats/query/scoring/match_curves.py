@@ -37,10 +37,14 @@ class Answered:
 
 @dataclass(frozen=True, eq=False)
 class ByQuery:
-    """The closest adversarial of each sample after each number of queries, (samples, counts)."""
+    """The closest adversarial of each sample after each number of queries, (samples, counts).
+
+    Where `found` is False it is the worst case: there was no success yet.
+    """
 
     counts: Sequence[int]
     closest: Column
+    found: NDArray[np.bool_]
 
     def quartiles(self) -> list[tuple[float, float, float]]:
         """Return the quartiles over samples after each number of queries."""
@@ -49,7 +53,7 @@ class ByQuery:
 
     def within(self, distance: float) -> list[int]:
         """Return the number of samples with a success within a distance, after each number of queries."""
-        return [int(count) for count in (self.closest <= distance).sum(axis=0)]
+        return [int(count) for count in (self.found & (self.closest <= distance)).sum(axis=0)]
 
 
 def budgets(shape: ImageShape) -> tuple[float, ...]:
@@ -89,19 +93,25 @@ def success_distance(outcome: str, distance: float) -> float:
     return distance if outcome == Outcome.ADVERSARIAL else math.inf
 
 
-def closest(answered: Mapping[int, Answered], outcomes: Sequence[str], counts: Sequence[int]) -> Column:
-    """Return the distance of the closest adversarial after each number of queries, (samples, counts).
+def by_query(answered: Mapping[int, Answered], outcomes: Sequence[str], counts: Sequence[int]) -> ByQuery:
+    """Return how the distances of samples fell with the queries; `outcomes` are those of the samples in their order.
 
-    `outcomes` are those of the samples in their order. Before the first adversarial it is the worst case, and 0 where
-    the clean image met the criterion already.
+    Before the first adversarial a distance is the worst case, and 0 where the clean image met the criterion already.
     """
     rows = np.zeros((len(answered), len(counts)))
-    for row, sample, outcome in zip(rows, answered.values(), outcomes, strict=True):
+    found = np.ones(rows.shape, np.bool_)
+    for row, successful, sample, outcome in zip(rows, found, answered.values(), outcomes, strict=True):
         if outcome != Outcome.CLEAN_WRONG:
             best = np.minimum.accumulate(np.append(np.inf, sample.distance))
             after = np.searchsorted(sample.charged, counts, side="right")
             row[:] = np.minimum(best[after], sample.worst_case)
-    return rows
+            successful[:] = np.isfinite(best[after])
+    return ByQuery(counts, rows, found)
+
+
+def closest(answered: Mapping[int, Answered], outcomes: Sequence[str], counts: Sequence[int]) -> Column:
+    """Return the distances of `by_query`, (samples, counts)."""
+    return by_query(answered, outcomes, counts).closest
 
 
 def answered(

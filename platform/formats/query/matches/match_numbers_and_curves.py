@@ -19,12 +19,12 @@ from core import object_store, optional_cache
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.results import Outcome, Trace
 from evaluation.formats.query.rules import QueryRules
+from evaluation.formats.query.scoring import match_curves
 from evaluation.formats.query.scoring.match_curves import (
     Answered,
     ByQuery,
     answered,
     budgets,
-    closest,
     exact_distances,
     query_counts,
     success_distance,
@@ -183,12 +183,14 @@ def by_query(match: Match, rows: Sequence[MatchSampleRow]) -> ByQuery:
     The referee's verdict comes after the last query, so an adversarial that it did not confirm is still in the curve.
     """
     counts = query_counts(match.rules.rules_as(QueryRules).query_budget)
-    key = f"match-by-query:{match.pk}:{len(rows)}:{match.finished_at and match.finished_at.timestamp()}"
+    key = f"match-successes-by-query:{match.pk}:{len(rows)}:{match.finished_at and match.finished_at.timestamp()}"
     kept = optional_cache.get(key)
     if kept is None:
-        kept = closest(_answered(match, rows), [row.outcome for row in rows], counts).tolist()
+        computed = match_curves.by_query(_answered(match, rows), [row.outcome for row in rows], counts)
+        kept = [computed.closest.tolist(), computed.found.tolist()]
         optional_cache.put(key, kept, _KEPT_SECONDS)
-    return ByQuery(counts, np.array(kept))
+    closest, found = kept
+    return ByQuery(counts, np.array(closest), np.array(found, np.bool_))
 
 
 def _answered(match: Match, rows: Sequence[MatchSampleRow]) -> dict[int, Answered]:

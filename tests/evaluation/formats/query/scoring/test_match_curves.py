@@ -10,7 +10,15 @@ import pytest
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.results import Trace
-from evaluation.formats.query.scoring.match_curves import answered, budgets, closest, query_counts, successes
+from evaluation.formats.query.scoring.match_curves import (
+    answered,
+    budgets,
+    by_query,
+    closest,
+    query_counts,
+    success_distance,
+    successes,
+)
 
 IMAGE = np.zeros((1, 1, 1), np.uint8)
 SAMPLES = (Sample(0, IMAGE, 3, 5), Sample(1, IMAGE, 3, 5))
@@ -83,3 +91,16 @@ def test_nothing_is_closer_than_the_worst_case_for_a_sample_without_queries() ->
 def test_a_wrong_clean_image_counts_from_distance_0() -> None:
     found = answered(trace((0, 0, 1, 7, 2.0), (1, 1, 1, 7, 2.0)), SAMPLES, {0: 9.0, 1: 9.0}, targeted=False)
     assert closest(found, ["clean_wrong", "adversarial"], (1, 2)).tolist() == [[0, 0], [2, 2]]
+
+
+@pytest.mark.parametrize("distance", [5.0, 9.0, 50.0])
+def test_a_sample_without_an_adversarial_is_no_success_within_any_distance(distance: float) -> None:
+    """The curve over queries ends where the curve over distances is: the worst case is no adversarial."""
+    played = trace((0, 0, 1, 3, 4.0), (0, 0, 2, 7, 12.0), (0, 0, 3, 7, 2.0), (1, 1, 1, 3, 1.0))
+    outcomes = ["adversarial", "failed", "clean_wrong"]
+    samples = (*SAMPLES, Sample(2, IMAGE, 3, 5))
+    found = answered(played, samples, {0: 9.0, 1: 8.0, 2: 8.5}, targeted=False)
+    after = by_query(found, outcomes, (1, 2, 3)).within(distance)
+    assert after == [1, 2 if distance >= 9.0 else 1, 2]
+    assert (after[-1],) == successes(outcomes, [2.0, 8.0, 0.0], (distance,))
+    assert math.isinf(success_distance("failed", 8.0))
