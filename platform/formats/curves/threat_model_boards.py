@@ -58,11 +58,15 @@ def threat_models_of(competition: Competition) -> list[ThreatModelOfBoard]:
     return threat_models(measure_of(competition).rules.rules_as(CurvesRules))
 
 
+DISTANCE_DECIMALS = 4
+"""Decimals of a distance on pages, in files and in the API: further ones could leak secret samples."""
+
+
 class DistanceColumn(Column):
     """Distances: small numbers, infinite where most images have no adversarial."""
 
     def shown(self, value: float) -> str:
-        return "\N{INFINITY}" if value == float("inf") else f"{value:.4f}"
+        return "\N{INFINITY}" if value == float("inf") else f"{value:.{DISTANCE_DECIMALS}f}"
 
 
 class CurvesBoard(PlainBoard):
@@ -116,6 +120,6 @@ def scores_under(track: Track, threat: ThreatModelOfBoard) -> QuerySet[ModelScor
 
 
 def values_of(score: ModelScore) -> list[float]:
-    """Return the numbers of a score for the columns."""
-    median = float("inf") if score.median_distance is None else score.median_distance
+    """Return the numbers of a score for the columns, as they are published."""
+    median = float("inf") if score.median_distance is None else round(score.median_distance, DISTANCE_DECIMALS)
     return [100.0 * score.accuracy, 100.0 * score.clean_accuracy, median]

@@ -202,6 +202,17 @@ def test_a_distance_that_nobody_found_is_empty_in_files_and_null_in_the_api(stag
     assert "\N{INFINITY}" in client.get(BOARD).content.decode()
 
 
+def test_distances_of_secret_samples_are_published_with_the_digits_of_the_page(stage: Stage, client: Client) -> None:
+    """Further digits could leak the samples (docs/decisions/0048)."""
+    stage.submit("owls", {"l2": [1.23456789] * 4, "linf": [0.0123456789] * 4})
+    stage.play()
+    assert [stage.board(client, norm)[0].split(",")[-1] for norm in ("l2", "linf")] == ["1.2346", "0.0123"]
+    answer = client.get(f"/api/v1{BOARD}").json()
+    rows = [answer["rows"], *(each["rows"] for each in answer["threat_models"])]
+    assert [row["median_distance"] for (row,) in rows] == [1.2346, 1.2346, 0.0123, 1.2346]
+    assert "1.2346" in client.get(BOARD).content.decode()
+
+
 def test_the_worst_attack_on_each_image_counts() -> None:
     first, second = (
         object_store.put(encode(replace(results_of(distances), fixed_budget=1.0)))
