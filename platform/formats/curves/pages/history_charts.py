@@ -55,7 +55,9 @@ def team_history(entry: Entry, track: Track, user: User | AnonymousUser) -> Sequ
     end = max(until or clock.now(), moments[-1])
     rows: list[Sequence[Cell]] = []
     for at in [*moments, end]:
-        newest = [next((each for each in reversed(own[threat]) if each.scored_at <= at), None) for threat in threats]
+        # as on the leaderboard: an earlier submission may be scored later
+        known = ([each for each in own[threat] if each.scored_at <= at] for threat in threats)
+        newest = [max(scores, key=lambda each: each.submission_id, default=None) for scores in known]
         rows.append((for_programs(at), *(None if each is None else round(each.accuracy, 4) for each in newest)))
     names = [threat.title for threat in threats]
     return (

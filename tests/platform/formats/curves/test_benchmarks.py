@@ -524,6 +524,21 @@ def test_the_history_shows_the_best_model_so_far(stage: Stage, client: Client, t
     assert Benchmark.objects.filter(state="played").count() == 12
 
 
+def test_the_history_of_a_team_shows_the_submission_that_counts_though_an_older_one_is_scored_later(
+    stage: Stage, client: Client, the_clock: FakeClock
+) -> None:
+    """After new rules or samples, all submissions of a team are benchmarked again, in any order."""
+    older, newer = stage.submit("owls", HALF), stage.submit("owls", ALL, 2)
+    stage.play()
+    first = clock.now()
+    ModelScore.objects.filter(submission=newer).update(scored_at=first)
+    ModelScore.objects.filter(submission=older).update(scored_at=first + timedelta(hours=1))
+    the_clock.forward(hours=2)
+    assert stage.board(client)[0].split(",")[2:4] == ["owls 2", "100.0"]
+    table = client.get("/teams/owls/history/model/score.csv").content.decode().splitlines()
+    assert [row.split(",")[1] for row in table[1:]] == ["1.0", "1.0", "1.0"]
+
+
 def test_a_round_whose_bundle_could_not_be_read_is_refused(stage: Stage) -> None:
     """A line for each of 4 attacks against each model has every image."""
     large, rules = Round(sample_set=SampleSet(count=10_000)), rules_in_force(stage.competition)
