@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from core import rounding
+
 
 class StageWords(Protocol):
     """The fields of a stage that a sentence needs: a row of `RoundStage`, or a selector's view of it."""
@@ -52,4 +54,5 @@ def why(stage: StageWords, line: LineWords) -> str:
 
 
 def _rounded(value: float) -> str:
-    return f"{float(f'{value:.4g}'):,g}"
+    """Return a median or a mean rank with four digits, and no more decimals than the API has of a distance."""
+    return f"{float(f'{rounding.distance(value):.4g}'):,g}"
