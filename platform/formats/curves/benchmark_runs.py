@@ -158,7 +158,10 @@ def attacked(
         raise ModelFailedError(Reason.NOT_OFFERED, f"{attack.name} is {knowledge_of(attack)}")
     run = BenchmarkRun(attack_of(attack), None, attack.goal, attack.norm)
     budgets = {attack.norm: rules.budget(attack.norm)}
-    settings = BenchmarkSettings(seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets)
+    # APGD takes one gradient more than it has iterations
+    settings = BenchmarkSettings(
+        seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets, iterations=attack.queries + 1
+    )
     starts = start_images(model, samples) if attack.goal is Goal.TARGETED else {}
     subject = Subject(model, samples, dataset, starts=starts)
     require(run, subject)

@@ -42,10 +42,13 @@ class BenchmarkSettings:
     halvings: int = BISECTIONS
     """Of the interval in which the smallest budget lies."""
 
+    iterations: int = ITERATIONS[-1]
+    """The strength up to which white-box and transfer attacks are recorded, if it is more than `ITERATIONS` have."""
+
     def strengths(self, knowledge: Knowledge) -> tuple[int, ...]:
         """Return the strengths at which an attack is recorded."""
         if knowledge in (Knowledge.WHITE_BOX, Knowledge.TRANSFER):
-            return ITERATIONS
+            return ITERATIONS if self.iterations <= ITERATIONS[-1] else (*ITERATIONS, self.iterations)
         return (*(number for number in QUERIES if number < self.query_limit), self.query_limit)
 
 

@@ -34,6 +34,7 @@ from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedErr
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.results_file import encode
+from evaluation.formats.curves.scoring.curves import accuracy_by_strength
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm, ThreatModel
 from formats.curves import benchmark_runs, requests_and_scores, stored_results
 from formats.curves.benchmark_runs import seed_of
@@ -159,6 +160,28 @@ class Band(Classifier):
         return self.logits(images), torch.ones_like(images)
 
 
+class Lock(Band):
+    """A model that is wrong only where the left half of an image is brighter by 34 steps and the right one by 10.
+
+    Gradients brighten the right half only when the left one is that bright. So no larger budget is enough.
+    """
+
+    name, digest = "lock", "sha256:lock"
+
+    def labels(self, images: Tensor) -> Tensor:
+        left, right = self._brighter(images)
+        return ((left == 34) & (right == 10)).long()
+
+    def gradient(self, images: Tensor, loss: Loss) -> tuple[Tensor, Tensor]:
+        gradient = torch.ones_like(images)
+        gradient[..., 2:] = (self._brighter(images)[0] >= 34).float()[:, None, None, None]
+        return self.logits(images), gradient
+
+    def _brighter(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        steps = (self.seen(images) * 255 - 128).round()
+        return steps[..., :2].mean(dim=(1, 2, 3)), steps[..., 2:].mean(dim=(1, 2, 3))
+
+
 HALF = {"l2": [0.0, 1.0, 9.0, np.inf], "linf": [0.0, 0.01, 0.25, 0.5]}
 ALL = {"l2": [9.0, 9.0, 9.0, 9.0], "linf": [0.01, 0.01, 0.01, 0.01]}
 
@@ -171,6 +194,16 @@ def test_what_the_run_at_the_fixed_budget_finds_counts() -> None:
     found = benchmark_runs.attacked(Band(), samples, listed, rules, seed=0, dataset="grey")
     assert not found.tried_found.any()
     assert found.distances.tolist() == [34 / 255]
+
+
+def test_what_is_found_after_a_hundred_iterations_counts() -> None:
+    listed = ListedAttack("bim", Goal.UNTARGETED, Norm.LINF, 300)
+    rules = CurvesRules(shape=ImageShape(4, 4, 1), classes=2, attacks=(listed,), budget_linf=0.135)
+    samples = [Sample(0, np.full(rules.shape, 128, np.uint8), label=0)]
+    found = benchmark_runs.attacked(Lock(), samples, listed, rules, seed=0, dataset="grey")
+    assert not found.tried_found.any()
+    assert found.distances.tolist() == [34 / 255]
+    assert accuracy_by_strength(found).tolist()[-2:] == [1.0, 0.0]
 
 
 def test_each_attack_of_the_rules_is_one_item_of_the_queue(stage: Stage) -> None:
