@@ -11,7 +11,7 @@ from accounts.models import User
 from competitions.models import Track
 from core import rounding
 from evaluation.charts.line_chart import COLOURS, Curve, LineChart
-from evaluation.charts.match_charts import success_table
+from evaluation.charts.match_charts import POINTS, success_table
 from evaluation.charts.paper_figures import RankedName, Series, by_round, robustness
 from evaluation.charts.scales import LogScale, shares
 from formats.query.leaderboards.models import Evaluation, Pool
@@ -139,14 +139,14 @@ def _success(
         key=key,
         title=title,
         description=f"Share of samples on which any of the attacks found an adversarial within a distance. {where}; "
-        f"at most the best {COLOURS} models. A model is better the further its curve is to the right.",
+        f"at most the best {COLOURS} models. A model is better the further its curve is to the right. {POINTS}",
         table=success_table(columns, distances),
         lines=[Curve(team, column) for column, team in enumerate(columns, start=1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
         x_name="distance",
         y_name="share of samples",
-        steps=True,
+        dots=True,
         csv=figure_address(shown, key),
         svg=figure_address(shown, key, svg=True),
     )

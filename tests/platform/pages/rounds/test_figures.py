@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -95,6 +96,12 @@ def test_curves_count_the_closest_adversarial_of_the_attacks_of_a_set(client: Cl
     for row in pool:
         share = sum(distance <= float(row["distance"]) for distance in (0.0, 1.0, 1.5, 2.5)) / 6
         assert float(row["Team of model-2"]) == pytest.approx(share, abs=1e-4)
+    for name in ("counted-attacks", "first-pool"):  # the samples are secret: between two distances nothing is known
+        drawing = client.get(f"{PAGE}/figures/{name}.svg").content.decode()
+        curve = re.search('class="chart-line chart-1" d="(M[^"]+)"', drawing)
+        assert curve is not None
+        assert "H" not in curve[1], "steps would say that successes are at the next larger distance"
+        assert drawing.count('class="chart-dots chart-1"') == 1
 
 
 def test_a_round_has_no_figures_before_it_is_published(client: Client, measured: Round, olga: User) -> None:
