@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from django.http import HttpRequest
 
 from competitions.board_freezes import frozen_since, sees_live
 from competitions.models import Track
+from core import platform_error_report
+from core.errors import Fault
 from evaluation.charts.line_chart import LineChart
 from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.curves.threat_models import Knowledge
@@ -29,6 +32,8 @@ from pages.submission.progress_steps import steps_of
 from pages.submission.rank_explanation import RankExplanation
 from submissions.column_leaderboard import Column
 from submissions.models import Build, Submission
+
+log = logging.getLogger(__name__)
 
 
 class BenchmarkState(models.TextChoices):
@@ -156,7 +161,11 @@ def _standings(shown: Submission, track: Track, rows: Sequence[Benchmark], *, ra
 
 
 def _charts(threat: ThreatModelOfBoard, rows: Sequence[Benchmark]) -> list[LineChart]:
-    outcomes = {attack_title(each.attack): outcome_of(each.result) for each in rows}
+    try:
+        outcomes = {attack_title(each.attack): outcome_of(each.result) for each in rows}
+    except Fault as fault:  # the rest of the page does not need them
+        platform_error_report.report(log, fault, "%s has no curves", rows[0].submission)
+        return []
     budgets = budgets_of(threat.budget)
     within = {name: curve_of(each.right, each.distances, budgets) for name, each in outcomes.items()}
     queries = {name: dict(zip(each.strengths, each.by_strength, strict=True)) for name, each in outcomes.items()}

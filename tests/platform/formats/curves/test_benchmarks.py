@@ -455,6 +455,21 @@ def test_a_lost_result_delays_no_score_of_others(stage: Stage, caplog: pytest.Lo
     assert [each.getMessage() for each in caplog.records] == [f"submission {first.pk} cannot be scored"]
 
 
+def test_the_page_of_a_submission_shows_its_scores_without_a_lost_result(
+    stage: Stage, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = stage.submit("owls", ALL)
+    stage.play()
+    first = sent.benchmarks.filter(goal="untargeted", norm="l2").earliest("pk")
+    Benchmark.objects.filter(pk=first.pk).update(result="0" * 64)
+    page = client.get(f"/submissions/{sent.pk}").content.decode()
+    assert "Why this rank" in page
+    assert ('id="budgets-decision-untargeted-linf"' in page, 'id="budgets-decision-untargeted-l2"' in page) == (
+        True, False,
+    )  # fmt: skip
+    assert "has no curves" in caplog.text
+
+
 def document_attacks(competition: Competition) -> list[dict[str, Any]]:
     """Return the attacks of the rules as its file lists them."""
     return list(competition.rules_versions.get().values["attacks"])
@@ -552,7 +567,10 @@ def test_the_history_shows_the_best_model_so_far(stage: Stage, client: Client, t
     table = client.get("/competitions/digits-curves/history/model/decision-untargeted-l2.csv").content.decode()
     assert [row.split(",")[1] for row in table.splitlines()[1:]] == ["0.5", "1.0", "1.0", "1.0"]
     team = client.get("/teams/owls").content.decode()
-    assert "<svg" in team
+    assert '<figure class="chart" id="score-model"' in team
+    assert "Newest:" not in team, "it is the one that counts"
+    answer = client.get("/teams/owls/history/model/score.csv")
+    assert answer.content.decode().splitlines()[1].split(",")[1:] == ["0.5"] * 3
     assert "1 submission tried. No selection by score takes place: the newest one counts." in team
     assert Benchmark.objects.filter(state="played").count() == 12
 
