@@ -35,6 +35,9 @@ else:
     from unfold.admin import ModelAdmin as Page
 
 
+_REFUSED = "_refused"
+"""The attribute of a request that says why a service has refused what it sends."""
+
 MOST_FOUND = 20
 """Rows of each model that the search of the sidebar finds."""
 
@@ -132,10 +135,24 @@ class ReadOnlyAdmin(Page):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        """Show or save the form; to a person who may not save it (any more), say so."""
+        """Show or save the form; to a person who may not save it (any more), say so.
+
+        What a service refuses is shown in the form, with all that was entered.
+        """
         self._refuse_post(request, self.has_change_permission if object_id else self.has_add_permission, object_id)
         shown = super().changeform_view
+        if request.method == "POST":
+            try:
+                return shown(request, object_id, form_url, extra_context)
+            except Refusal as refusal:  # the change is undone
+                vars(request)[_REFUSED] = _in_words(refusal)
         return _refusal_as_message(request, lambda: shown(request, object_id, form_url, extra_context))
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Return the form; after a service has refused what was entered, with the refusal as an error."""
+        form = super().get_form(request, obj, change, **kwargs)
+        refused = vars(request).get(_REFUSED)
+        return form if refused is None else _refused_form(form, refused)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Ask about a deletion, or delete; to a person who may not (any more), say so."""
@@ -327,8 +344,23 @@ def _refusal_as_message(request: HttpRequest, answer: Callable[[], HttpResponse]
     try:
         return answer()
     except Refusal as refusal:
-        messages.error(request, f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem)
+        messages.error(request, _in_words(refusal))
         return HttpResponseRedirect(request.get_full_path())
+
+
+def _in_words(refusal: Refusal) -> str:
+    return f"{refusal.problem}: {refusal.fix}" if refusal.fix else refusal.problem
+
+
+def _refused_form(form: Any, refused: str) -> Any:
+    """Return a class of forms like `form`, none of which is valid because of what was refused."""
+
+    def clean(self: Any) -> Any:
+        cleaned = form.clean(self)
+        self.add_error(None, refused)
+        return cleaned
+
+    return type(form)(form.__name__, (form,), {"clean": clean})
 
 
 def model_field_names(model: type[Model], *, without: Iterable[str] = ()) -> tuple[str, ...]:

@@ -39,6 +39,26 @@ def test_organisers_publish_terms_and_announcements(as_organiser: Client, compet
     assert set(Event.objects.values_list("verb", flat=True)) == {"publish_terms", "announce", "change_announcement"}
 
 
+def test_what_was_written_stays_in_the_form_when_it_is_refused(as_organiser: Client, competition: Competition) -> None:
+    values = {"competition": competition.pk, "title": "News", "text": "A text of many hours."}
+    for model, view, arguments in (("announcement", "add", ()), ("announcement", "change", (1,))):
+        refused = as_organiser.post(
+            address(model, view, *arguments), values | {"published_at_0": "9026-11-21", "published_at_1": "12:00:00"}
+        )
+        page = refused.content.decode()
+        assert "the year 9026 is out of range: choose one from 1970 to 8999" in page
+        assert "A text of many hours." in page
+        Announcement.objects.get_or_create(
+            pk=1, competition=competition, title="Old", text="Old.", published_at=competition.created_at,
+            changed_at=competition.created_at,
+        )  # fmt: skip
+    Competition.objects.update(archived_at=competition.created_at)
+    page = as_organiser.post(address("page", "add"), values | {"name": "prizes"}).content.decode()
+    assert "Digits was archived at" in page
+    assert "A text of many hours." in page
+    assert (Announcement.objects.get().text, Page.objects.count(), Event.objects.count()) == ("Old.", 0, 0)
+
+
 def test_it_rejects_pages_of_the_site_and_of_other_competitions(as_organiser: Client, competition: Competition) -> None:
     other = Competition.objects.create(
         slug="other", title="Other", starts_at=competition.starts_at, ends_at=competition.ends_at,
