@@ -163,7 +163,8 @@ class PlainPages(WithoutHistory):
             standings={
                 track.pk: StandingContent(
                     template=f"{PARTS}/standing.html",
-                    context={"row": rows.get(track.pk), "ranked": live, "tried": tried.get(track.pk, 0)},
+                    context={"row": (row := rows.get(track.pk)), "ranked": live, "tried": tried.get(track.pk, 0)},
+                    submission=row.submission.pk if row else None,
                 )
                 for track in entry.competition.tracks.all()
             },

@@ -53,7 +53,9 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "content": shown.content,
         "standings": shown.standings,
         "histories": [
-            (each.track, team_charts(request, entry, each.track)) for each in shown.standings if each.content.submission
+            (each.track, charts)
+            for each in shown.standings
+            if each.content.submission and (charts := team_charts(request, entry, each.track))
         ],
         "submissions": shown.submissions,
         "chosen": chosen,

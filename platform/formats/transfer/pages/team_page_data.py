@@ -32,7 +32,8 @@ def team_content(
         standings={
             track.pk: StandingContent(
                 template="formats/transfer/parts/standing.html",
-                context={"row": rows.get(track.name), "ranked": not frozen, "tried": tried.get(track.pk, 0)},
+                context={"row": (row := rows.get(track.name)), "ranked": not frozen, "tried": tried.get(track.pk, 0)},
+                submission=row.submission if row else None,
             )
             for track in entry.competition.tracks.all()
         },
