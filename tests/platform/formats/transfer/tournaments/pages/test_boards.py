@@ -211,6 +211,18 @@ def test_a_team_has_a_standing_for_each_track(client: Client, played: Tournament
     assert "gauntlet new targeted_attack ." in text_of(client, "/teams/owls")
 
 
+def test_a_team_page_repeats_no_submission_and_has_no_empty_history(client: Client, played: Tournament) -> None:
+    page = text_of(client, "/teams/owls")
+    assert "Newest:" not in page
+    assert 'id="history"' not in page
+
+
+def test_without_an_opponent_that_counts_there_are_dashes(client: Client, played: Tournament) -> None:
+    Entrant.objects.update(rank=None, score=None, raw=None, worst=None, opponents=None)
+    row = text_of(client, f"{BOARD}/attack").split('<tr role="row">')[-1]
+    assert re.findall(r'data-name="(?:Raw|Worst) score">([^<]*)<', row) == ["&#8211;", "&#8211;"]
+
+
 def test_submissions_of_2017_are_named_where_they_run(
     client: Client, sent: dict[str, Submission], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
