@@ -141,7 +141,8 @@ def _font(size: int, weight: int = 400) -> ImageFont.FreeTypeFont:
 
 
 def _fitting(draw: ImageDraw.ImageDraw, text: str, font: Any, width: float) -> str:
-    """Return the text, shortened until it fits into the width."""
+    """Return the text in one line, shortened until it fits into the width."""
+    text = " ".join(text.split())  # that of a competition's file may have several lines
     if draw.textlength(text, font) <= width:
         return text
     while text and draw.textlength(f"{text}\N{HORIZONTAL ELLIPSIS}", font) > width:

@@ -38,6 +38,11 @@ def test_it_shows_the_rows_of_the_leaderboard(shown: dict[str, Submission]) -> N
     assert [column.rows for column in of_competition(track.competition).columns] == [[row], [], []]
 
 
+def test_a_text_of_several_lines_is_drawn_in_one(client: Client, shown: dict[str, Submission]) -> None:
+    Competition.objects.update(summary="The summary of a file\nmay have two lines.")
+    assert client.get("/competitions/digits/share.png").status_code == 200
+
+
 def test_it_shows_nothing_that_a_freeze_hides_even_to_organisers(
     client: Client, shown: dict[str, Submission], olga: User
 ) -> None:
