@@ -186,3 +186,10 @@ def test_a_refused_commit_leads_back_to_its_track(
     client.force_login(bob)
     answer = client.post(f"{PAGE}/repositories/targeted/submit", {"commit": "abcdef0"})
     assert answer.headers["Location"] == f"{PAGE}?track=targeted#submit"
+
+
+def test_a_number_that_no_database_can_hold_names_no_member(
+    client: Client, shown: dict[str, Submission], alice: User
+) -> None:
+    client.force_login(alice)
+    assert client.post(f"{PAGE}/members/{10**30}/remove").status_code == 404
