@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
+from core import platform_error_report
+from core.errors import Fault
 from evaluation.charts.line_chart import COLOURS, LineChart
 from evaluation.formats.curves.rules import CurvesRules
 from formats.curves.best_known.released_models import released_models
 from formats.curves.models import ModelScore
 from formats.curves.pages.accuracy_curves import BUDGETS, by_budget
-from formats.curves.pages.best_known_page_data import round_rows
+from formats.curves.pages.best_known_page_data import ShownNorm, round_rows
 from formats.curves.pages.board_page_data import named
 from formats.curves.requests_and_scores import threat_of
 from formats.curves.threat_model_boards import threat_models
 from pages.formats import RoundContent
-from rounds.models import Round
+from rounds.models import Round, RoundEntry
+
+log = logging.getLogger(__name__)
 
 
 def round_content(shown: Round, plain: RoundContent) -> RoundContent:
     """Return the places of a round with a chart for each threat model, and what is best known of released models."""
-    best_known = round_rows(list(released_models(shown)))
-    context = {**plain.context, "charts": _charts(shown), "best_known": best_known}
+    context = {**plain.context, "charts": _charts(shown), "best_known": _best_known(shown)}
     return replace(plain, template="formats/curves/parts/round.html", context=context, charts=True)
+
+
+def _best_known(shown: Round) -> Sequence[tuple[RoundEntry, str, Sequence[ShownNorm]]]:
+    try:
+        return round_rows(list(released_models(shown)))
+    except Fault as fault:  # the rest of the page does not need them
+        platform_error_report.report(log, fault, "what is best known of the models of %s cannot be shown", shown)
+        return ()
 
 
 def _charts(shown: Round) -> list[LineChart]:

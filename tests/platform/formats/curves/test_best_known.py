@@ -42,7 +42,7 @@ from formats.curves import proof_api
 from formats.curves.best_known import proof_uploads, proof_verification, upload_rate
 from formats.curves.best_known.best_known_distances import best_known
 from formats.curves.best_known.proof_work import proofs
-from formats.curves.models import Improvement, ModelScore, Proof
+from formats.curves.models import Benchmark, Improvement, ModelScore, Proof
 from formats.curves.pages import best_known_views
 from formats.curves.round_format import CurvesRounds
 from rounds.models import Round, RoundEntry
@@ -460,6 +460,17 @@ def test_what_is_known_starts_with_what_the_attacks_found(released: Released, cl
     assert client.get(released.address).status_code == 200
     released.round.benchmarks.filter(goal="targeted").update(result="", reason="crashed")
     assert client.get(released.address).status_code == 404  # it got no image right in the round
+
+
+def test_the_page_of_a_round_shows_its_places_without_a_lost_result(
+    released: Released, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = "/competitions/digits-curves/rounds/1"
+    assert 'id="known-title"' in client.get(address).content.decode()
+    Benchmark.objects.update(result="0" * 64)
+    page = client.get(address).content.decode()
+    assert ('id="track-title"' in page, 'id="known-title"' in page) == (True, False)
+    assert "what is best known of the models of digits-curves: Round 1 cannot be shown" in caplog.text
 
 
 @pytest.mark.django_db(transaction=True)
