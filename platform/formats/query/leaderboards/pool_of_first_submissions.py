@@ -19,7 +19,7 @@ def first_players(track: Track, maximum: int) -> list[Player] | None:
 
     Members stay, and submissions that organisers made baselines are added, then the first submission of each further
     team that may join (see `_joining`). Disqualified and inconsistent submissions leave. A withdrawn submission stays,
-    so that no team can change the pool at will, and so do baselines.
+    so that no team can change the pool at will, and so do baselines. Where new rules allow fewer, the last ones leave.
     """
     pool = pool_in_force(track)
     if not pool.of_first_submissions if pool else track.baselines:  # the baselines are still to be built
@@ -32,6 +32,7 @@ def first_players(track: Track, maximum: int) -> list[Player] | None:
     players += [each for each in dict.fromkeys(marked) if each not in players][: max(0, maximum - len(players))]
     if len(players) < maximum:
         players += list(islice(_further(track, players, but=marked), maximum - len(players)))
+    players = players[:maximum]
     return players if players and players != before else None
 
 

@@ -9,6 +9,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
+from competitions.selectors import rules_in_force
 from core import clock
 from formats.query.demo.query_demo import QueryDemo
 from formats.query.leaderboards import scoring, services
@@ -80,6 +81,21 @@ def test_what_is_disqualified_leaves_it_and_its_place_is_filled(env: BoardFixtur
     Submission.objects.filter(pk=submissions[1].pk).update(disqualified_at=clock.now())
     sweep()
     assert members(env) == [submissions[number].title for number in (0, 2, 3, 4, 5)]
+
+
+def test_it_shrinks_with_rules_that_allow_fewer_and_the_sweep_goes_on(env: BoardFixture, alice: User) -> None:
+    submissions = [submitted(env, f"team-{number}", alice) for number in range(5)]
+    attack = env.submission(env.entry("arrows"), "untargeted", alice)
+    sweep()
+    rules = rules_in_force(env.competition)
+    rules.pk, rules.version, rules.values = None, rules.version + 1, {**rules.values, "opponents": 3}
+    rules.save()
+    Submission.objects.filter(pk=submissions[1].pk).update(disqualified_at=clock.now())
+    sweep()
+    assert members(env) == [submissions[number].title for number in (0, 2, 3)]
+    newest = attack.evaluations.order_by("-pk").first()
+    assert newest is not None
+    assert (newest.rules, newest.matches.count()) == (rules, 3)
 
 
 def test_a_withdrawn_player_stays_in_the_pool(env: BoardFixture, alice: User) -> None:
