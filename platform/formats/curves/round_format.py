@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import IO, Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.origin import signed_team_slug
@@ -18,7 +18,7 @@ from core import object_store, worker_notifications
 from core.data_difference import Difference, Verified
 from core.errors import Fault
 from evaluation.formats.curves.rules import CurvesRules
-from formats.curves import NAME, requests_and_scores
+from formats.curves import NAME, benchmark_work, requests_and_scores
 from formats.curves.best_known.best_known_check import wrong_improvements
 from formats.curves.dashboard_part import dashboard_part, preview
 from formats.curves.models import Benchmark, ModelScore
@@ -100,7 +100,9 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
         return set(Benchmark.objects.filter(state=Benchmark.State.CLAIMED).values_list("worker", flat=True))
 
     def being_played(self, sets: QuerySet[SampleSet]) -> QuerySet[SampleSet]:
-        going_on = Benchmark.objects.exclude(state__in=[Benchmark.State.PLAYED, Benchmark.State.FAILED])
+        needless = benchmark_work.benchmarks.needless().filter(state=Benchmark.State.WAITING)
+        over = Q(state__in=[Benchmark.State.PLAYED, Benchmark.State.FAILED]) | Q(pk__in=needless.values("pk"))
+        going_on = Benchmark.objects.exclude(over)
         return sets.filter(pk__in=going_on.values("sample_set"))
 
     def verify(self, competitions: QuerySet[Competition], *, repair: bool) -> Verified:

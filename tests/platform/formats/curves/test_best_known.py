@@ -172,12 +172,17 @@ def uploaded_by_api(released: Released) -> None:
     assert np.load(io.BytesIO(by_api().get(images).getvalue()))["indices"].tolist() == [0, 1, 2, 5]
 
 
-@pytest.fixture
-def published(stage: Stage, the_clock: FakeClock) -> Round:
-    """A published round with one model; nothing of it is released."""
-    stage.submit("owls", FOUND)
-    olga, hour = User.objects.create_user("olga", "olga@example.org"), timedelta(hours=1)
-    Organiser.objects.create(competition=stage.competition, user=olga)
+def organiser(stage: Stage) -> User:
+    """Make Olga an organiser."""
+    found = User.objects.create_user("olga", "olga@example.org")
+    Organiser.objects.create(competition=stage.competition, user=found)
+    return found
+
+
+def frozen_round(stage: Stage, olga: User, the_clock: FakeClock, number: int = 1) -> Round:
+    """A team has a ready model, and a round is frozen with it."""
+    stage.submit("owls", FOUND, number)
+    hour = timedelta(hours=1)
     round_ = plan_round(
         competition=stage.competition, title="Round 1", kind="final", schedule="", guard=False, samples=6,
         source=stage.competition.sample_sets.get(name="final"), by=olga, starts_at=clock.now() + hour,
@@ -185,12 +190,24 @@ def published(stage: Stage, the_clock: FakeClock) -> Round:
     )  # fmt: skip
     the_clock.at = round_.window.starts_at
     freeze(round_=round_, by=olga)
+    return round_
+
+
+def played_round(round_: Round, olga: User, the_clock: FakeClock) -> Round:
+    """A frozen round is played and published."""
     lifecycle.start(round_=round_, by=olga)
     play_all()
     CurvesRounds().advance(round_)
-    the_clock.at = round_.window.ends_at + hour
+    the_clock.at = round_.window.ends_at + timedelta(hours=1)
     publish(round_=round_, by=olga)
     return Round.objects.get(pk=round_.pk)
+
+
+@pytest.fixture
+def published(stage: Stage, the_clock: FakeClock) -> Round:
+    """A published round with one model; nothing of it is released."""
+    olga = organiser(stage)
+    return played_round(frozen_round(stage, olga, the_clock), olga, the_clock)
 
 
 @pytest.fixture
@@ -238,6 +255,17 @@ def test_a_proof_lowers_what_is_best_known_and_leaves_the_round_as_it_is(release
     assert differences() == ()
     Improvement.objects.filter(image=1).update(distance=0.1)
     assert "do not follow from its images and verdicts" in str(differences())
+
+
+def test_a_round_that_was_cancelled_before_it_played_keeps_no_images_secret(stage: Stage, the_clock: FakeClock) -> None:
+    olga = organiser(stage)
+    cancelled = frozen_round(stage, olga, the_clock)
+    lifecycle.cancel(round_=cancelled, by=olga, reason="A mistake.")
+    the_clock.at = cancelled.window.ends_at + timedelta(hours=1)
+    played = played_round(frozen_round(stage, olga, the_clock, number=2), olga, the_clock)
+    Competition.objects.update(ends_at=clock.now())
+    assert cancelled.benchmarks.filter(state="waiting").exists()
+    release(round_=played, part="images", by=olga, reason="It is over.")
 
 
 @pytest.mark.django_db(transaction=True)
