@@ -23,7 +23,7 @@ def tables() -> ArchivedTables:
 
 
 def _open(competition: Competition) -> Sequence[tuple[QuerySet[Any], str]]:
-    needed = Q(round=None, submission__state=Submission.State.READY)
+    needed = Q(round=None, submission__state=Submission.State.READY, submission__disqualified_at=None)
     waiting = Benchmark.objects.filter(needed, rules__competition=competition, state=Benchmark.State.WAITING)
     proofs = Proof.objects.filter(round_entry__round__competition=competition, state=Proof.State.WAITING)
     return [(waiting, "benchmarks that wait"), (proofs, "proofs that wait for their verification")]

@@ -28,16 +28,17 @@ class BenchmarkWork(RowWork[Benchmark]):
     tables = (Benchmark,)
 
     def playable(self) -> QuerySet[Benchmark]:
-        needed = Q(round=None, submission__state=Submission.State.READY)  # not of one that was withdrawn
+        ready = {"submission__state": Submission.State.READY, "submission__disqualified_at": None}
+        needed = Q(round=None, **ready)  # not of one that was withdrawn or disqualified
         running = Benchmark.objects.filter(
             needed | Q(round__state=Round.State.PLAYING), rules__competition__archived_at=None
         )
         return running.select_related("sample_set", "rules__competition", "submission__player__repository")
 
     def needless(self) -> QuerySet[Benchmark]:
-        """Return those of cancelled rounds, and for leaderboards those of withdrawn submissions."""
-        withdrawn = Q(round=None, submission__state=Submission.State.WITHDRAWN)
-        return Benchmark.objects.filter(withdrawn | Q(round__state=Round.State.CANCELLED))
+        """Return those of cancelled rounds, and for leaderboards those of withdrawn and disqualified submissions."""
+        gone = Q(submission__state=Submission.State.WITHDRAWN) | Q(submission__disqualified_at__isnull=False)
+        return Benchmark.objects.filter(Q(round=None) & gone | Q(round__state=Round.State.CANCELLED))
 
     def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Benchmark]:
         """Return also models that need a GPU to workers that have one."""

@@ -20,7 +20,7 @@ from torch.nn.functional import one_hot
 
 from accounts.models import User
 from accounts.services import create_team
-from competitions.models import Competition, FrozenLeaderboards, SampleSet
+from competitions.models import Competition, FrozenLeaderboards, Organiser, SampleSet
 from competitions.selectors import rules_in_force
 from competitions.services import enter, import_competition
 from core import clock, object_store, worker_notifications
@@ -46,7 +46,7 @@ from rounds.models import Round, RoundEntry
 from submissions.evaluation_refunds import refund_overdue
 from submissions.models import Player, Submission
 from submissions.quota_ledger_check import differing_slots
-from submissions.services import withdraw
+from submissions.services import disqualify, reinstate, withdraw
 from tests.evaluation.formats.curves.results_of import results_of
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.conftest import document_of
@@ -398,6 +398,23 @@ def test_the_newest_scored_submission_of_a_team_counts(stage: Stage, client: Cli
     stage.play()
     assert stage.board(client) == ["1,Owls,owls 2,50.0,75.0,5.0"]
     withdraw(submission=newer, by=newer.submitted_by)
+    assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+
+
+def test_a_disqualified_submission_is_attacked_no_more_until_it_is_reinstated(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", ALL)
+    olga = User.objects.create_user("olga", "olga@example.org")
+    Organiser.objects.create(competition=stage.competition, user=olga)
+    requests_and_scores.sweep()
+    worker = Worker(name="worker/0", worker_class="cpu")
+    held = queue.claim(worker)
+    assert held is not None
+    disqualify(submission=submission, by=olga, reason="it is harmful")
+    assert queue.claim(worker) is None
+    assert benchmarks.take_back() == 1
+    assert queue.claim(worker) is None
+    reinstate(submission=submission, by=olga, reason="it is not")
+    stage.play()
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
 
 
