@@ -13,7 +13,7 @@ from core import clock, event_log, worker_notifications
 from formats.transfer.tournaments import pair_totals, run_queue
 from formats.transfer.tournaments.engine_runs import NO_LABEL, LabelledImages, repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
-from formats.transfer.tournaments.selectors import Participant, RequestSide, unplayed_of_pairs
+from formats.transfer.tournaments.selectors import UNPLAYED, Participant, RequestSide, unplayed_of_pairs
 from workers.models import Priority
 
 
@@ -70,8 +70,8 @@ def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> i
 
 
 def _delete_unplayed(runs: QuerySet[Any]) -> int:
-    """Delete those that wait or are held. One that is just being claimed or committed is skipped."""
-    unplayed = runs.filter(state__in=(Run.State.WAITING, Run.State.CLAIMED)).order_by("pk")
+    """Delete those that wait, are held or were given up. One that is just being claimed or committed is skipped."""
+    unplayed = runs.filter(state__in=UNPLAYED).order_by("pk")
     read = unplayed.only("state", "priority", "entry", "claimed_at")  # they may be many
     found = list(read.select_for_update(skip_locked=True, of=("self",)))
     if found:
@@ -181,8 +181,12 @@ def _request_repeats(tournament: Tournament, taking_part: Sequence[Participant],
     for (_, defence), count in pair_totals.labelled_batches(tournament, defences).items():
         if defence in defences and defence not in under_way:
             done[defence] += count
-    known = Counter(tournament.repeat_runs.filter(defence__in=done).values_list("defence", flat=True))
-    lacking = {defence: range(known[defence], repeats_due(count)) for defence, count in done.items()}
+    # an earlier one may be missing: it was deleted while its defence took no part
+    known = set(tournament.repeat_runs.filter(defence__in=done).values_list("defence", "number"))
+    lacking = {
+        defence: [number for number in range(repeats_due(count)) if (defence, number) not in known]
+        for defence, count in done.items()
+    }
     now = clock.database_now()
     missing = []
     for defence in filter(lacking.get, lacking):

@@ -33,7 +33,7 @@ def players_of(run: AnyRun) -> list[int]:
     return [run.defence_id, run.attack_run.attack_id] if isinstance(run, DefenceRun) else [run.defence_id]
 
 
-_UNPLAYED = (Run.State.WAITING, Run.State.CLAIMED, Run.State.FAILED)
+UNPLAYED = (Run.State.WAITING, Run.State.CLAIMED, Run.State.FAILED)
 """Named one by one, so that the queue's index finds them among the played ones."""
 
 
@@ -196,15 +196,15 @@ class RunProgress:
 def has_unplayed_runs(tournament: Tournament) -> bool:
     """Return True if a requested run is not played yet, or was given up."""
     return (
-        tournament.attack_runs.filter(state__in=_UNPLAYED).exists()
-        or DefenceRun.objects.filter(attack_run__tournament=tournament, state__in=_UNPLAYED).exists()
-        or tournament.repeat_runs.filter(state__in=_UNPLAYED).exists()
+        tournament.attack_runs.filter(state__in=UNPLAYED).exists()
+        or DefenceRun.objects.filter(attack_run__tournament=tournament, state__in=UNPLAYED).exists()
+        or tournament.repeat_runs.filter(state__in=UNPLAYED).exists()
     )
 
 
 def unplayed_of_pairs(tournament: Tournament) -> dict[tuple[int, int], int]:
     """Return the number of requested runs of each attack and defence that are not played yet, or were given up."""
-    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, state__in=_UNPLAYED).order_by()
+    runs = DefenceRun.objects.filter(attack_run__tournament=tournament, state__in=UNPLAYED).order_by()
     rows = runs.values_list("attack_run__attack", "defence").annotate(number=Count("pk"))
     return {(attack, defence): number for attack, defence, number in rows}
 

@@ -15,9 +15,9 @@ from competitions.models import Competition, RulesVersion, Track
 from competitions.services import import_competition
 from core import clock
 from evaluation.domain.errors import StoppedError
-from formats.transfer.tournaments import pair_totals, run_queue, services, step_notifications, tasks
+from formats.transfer.tournaments import pair_totals, run_queue, run_requests, services, step_notifications, tasks
 from formats.transfer.tournaments.extensions import playing_players
-from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
+from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.player_builds import baseline_player
 from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import AnyRun, current_entrants, open_runs
@@ -84,6 +84,46 @@ def test_a_disqualified_submission_is_run_no_more_until_it_is_reinstated(
     assert open_of(tournament) == (1, 1)
     commit_all(tournament)
     assert attack.pk in current_entrants(tournament).values_list("submission", flat=True)
+
+
+def test_a_repeat_that_was_deleted_is_requested_again_under_its_number(
+    tournament: Tournament, submit: Submit, olga: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_requests, "repeats_due", lambda runs: 2)
+    submit("owls", "attack", COPY)
+    defence = submit("bats", "defence", BRIGHTNESS)
+    held: list[RepeatRun] = []
+    while len(held) < 2:
+        services.advance(tournament)
+        run = claim_run("worker")
+        if isinstance(run, RepeatRun):
+            held.append(run)
+        elif run is not None:
+            run_queue.commit(run, result(run))
+    run_queue.commit(held[1], result(held[1]))
+    disqualify(submission=defence, by=olga, reason="it is harmful")
+    tasks.sweep()
+    assert RepeatRun.objects.count() == 1
+    reinstate(submission=defence, by=olga, reason="it is not")
+    commit_all(tournament)
+    assert sorted(RepeatRun.objects.values_list("number", "state")) == [(0, "played"), (1, "played")]
+
+
+def test_a_run_of_a_withdrawn_attack_that_was_given_up_holds_up_no_repeat(
+    tournament: Tournament, submit: Submit
+) -> None:
+    submit("owls", "attack", COPY)
+    attack = submit("rats", "attack", f"{COPY}\n# of the rats")
+    submit("bats", "defence", BRIGHTNESS)
+    failed = DefenceRun.objects.filter(attack_run__attack=attack.player)
+    while not failed.exists():
+        services.advance(tournament)
+        play_one()
+    failed.update(state=Run.State.FAILED)
+    withdraw(submission=attack, by=attack.submitted_by)
+    commit_all(tournament)
+    assert not failed.exists()
+    assert RepeatRun.objects.get().state == Run.State.PLAYED
 
 
 def test_a_withdrawn_defence_is_run_no_more(tournament: Tournament, submit: Submit) -> None:
