@@ -32,6 +32,8 @@ EVENTS: Mapping[tuple[type[Model], str], WebhookEvent] = {
 
 def write_deliveries(subject: Model, event: Event, **_: Any) -> None:
     """Write a delivery for each webhook that chose what `event` records."""
+    if isinstance(subject, Announcement) and event.verb == "change_announcement":
+        _bring_forward(subject, event)
     happened = EVENTS.get((type(subject), event.verb))
     if happened is None:
         return
@@ -43,6 +45,14 @@ def write_deliveries(subject: Model, event: Event, **_: Any) -> None:
         if happened in each.events
     )
     if made and due <= clock.now():
+        worker_notifications.notify(SEND)
+
+
+def _bring_forward(changed: Announcement, event: Event) -> None:
+    """Let what waits for an announcement be sent earlier, if that is published earlier now; `sending` puts it off."""
+    due = max(event.at, changed.published_at)
+    waiting = Delivery.objects.filter(subject=event.subject, event=WebhookEvent.ANNOUNCEMENT, attempts=0)
+    if waiting.filter(due_at__gt=due).update(due_at=due) and due <= clock.now():
         worker_notifications.notify(SEND)
 
 

@@ -186,6 +186,19 @@ def test_an_announcement_is_sent_when_it_is_published(
     assert not Announcement.objects.filter(pk=removed.pk).exists()
 
 
+def test_an_announcement_that_is_brought_forward_is_sent_then(
+    webhook: Webhook, competition: Competition, olga: User, receiver: TestReceiver, send: Send, the_clock: FakeClock
+) -> None:
+    later = the_clock.at + timedelta(days=2)
+    made = announce(competition=competition, title="News", text="!", published_at=later, by=olga)
+    the_clock.forward(hours=1)
+    change_announcement(announcement=made, title="News", text="!", published_at=the_clock.at, by=olga)
+    assert send()
+    assert [each["object"]["title"] for each in bodies(receiver)] == ["News"]
+    change_announcement(announcement=made, title="News!", text="!", published_at=the_clock.at, by=olga)
+    assert not send()
+
+
 def test_a_team_hears_nothing_of_a_competition_that_is_hidden_by_then(
     webhook: Webhook, submission: Submission, competition: Competition, receiver: TestReceiver, send: Send
 ) -> None:
