@@ -13,6 +13,8 @@ class WebhooksConfig(AppConfig):
 
     name = "webhooks"
 
+    lock_order: ClassVar = {"rounds.SigningKey": ("webhooks.Webhook",)}
+
     role_lookups: ClassVar = {
         "webhooks.Webhook": "competition__organiser_roles",
         "webhooks.Delivery": "webhook__competition__organiser_roles",

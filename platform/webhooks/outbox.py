@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Model, Q
+from django.db import connection
+from django.db.models import Model, Q, QuerySet
 
 from competitions.models import Announcement
 from core import clock, event_log, worker_notifications
@@ -37,7 +38,7 @@ def write_deliveries(subject: Model, event: Event, **_: Any) -> None:
     happened = EVENTS.get((type(subject), event.verb))
     if happened is None:
         return
-    webhooks = Webhook.objects.filter(_concerned(subject), disabled_at=None)
+    webhooks = _kept(Webhook.objects.filter(_concerned(subject), disabled_at=None))
     due = max(event.at, subject.published_at) if isinstance(subject, Announcement) else event.at
     made = Delivery.objects.bulk_create(
         Delivery(webhook=each, key=uuid.uuid4(), event=happened, subject=event.subject, at=event.at, due_at=due)
@@ -54,6 +55,17 @@ def _bring_forward(changed: Announcement, event: Event) -> None:
     waiting = Delivery.objects.filter(subject=event.subject, event=WebhookEvent.ANNOUNCEMENT, attempts=0)
     if waiting.filter(due_at__gt=due).update(due_at=due) and due <= clock.now():
         worker_notifications.notify(SEND)
+
+
+def _kept(webhooks: QuerySet[Webhook]) -> Sequence[Webhook]:
+    """Return webhooks that stay until the end of the transaction: a removal meanwhile would undo all of it.
+
+    Their locks exclude a removal alone (`services.remove`); Django has none of this kind.
+    """
+    if connection.vendor != "postgresql":  # writers wait for each other
+        return list(webhooks)
+    sql, parameters = webhooks.order_by("pk").query.sql_with_params()
+    return list(Webhook.objects.raw(f"{sql} FOR KEY SHARE", parameters))
 
 
 def _concerned(subject: Model) -> Q:

@@ -46,6 +46,8 @@ def remove(*, webhook: Webhook, by: User) -> None:
     _require_owner(webhook, by)
     with transaction.atomic():
         locked = _locked(webhook)
+        # waits for what is just writing deliveries to it
+        Webhook.objects.select_for_update().get(pk=locked.pk)
         event_log.record("remove_webhook", locked, by=by, host=host_of(locked.address))
         locked.delete()
 

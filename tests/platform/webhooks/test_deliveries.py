@@ -8,6 +8,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db import transaction
+from django.db import connections, transaction
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.models import Team, User
@@ -121,6 +122,26 @@ def test_a_change_that_is_undone_tells_nothing(webhook: Webhook, submission: Sub
         assert Delivery.objects.exists()
         transaction.set_rollback(True)
     assert not Delivery.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_webhook_that_is_removed_meanwhile_undoes_nothing(
+    webhook: Webhook, submission: Submission, alice: User
+) -> None:
+    def remove() -> None:
+        try:
+            services.remove(webhook=webhook, by=alice)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            event_log.record("submit", submission)
+            removed = pool.submit(remove)
+            wait([removed], timeout=1.0)
+        removed.result()
+    assert Event.objects.filter(verb="submit").exists()
+    assert not Webhook.objects.exists()
 
 
 def test_each_event_goes_to_those_who_chose_it_and_may_know(
