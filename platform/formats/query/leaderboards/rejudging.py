@@ -19,7 +19,7 @@ from core import clock, event_log
 from core.errors import Fault, Refusal
 from core.roles import Right
 from core.worker_notifications import notify
-from formats.query.leaderboards.evaluation_basis import COUNTED, NEWEST
+from formats.query.leaderboards.evaluation_basis import COUNTED, NEWEST, OWN_OPPONENTS
 from formats.query.leaderboards.models import Evaluation, Rejudging
 from formats.query.leaderboards.scoring import recompute
 from formats.query.leaderboards.snapshots_and_freezes import time_of_a_result
@@ -229,4 +229,6 @@ def _pairs(evaluation: Evaluation) -> list[Pair]:
 
 
 def _failed_evaluations(rejudging: Rejudging) -> QuerySet[Evaluation]:
-    return rejudging.evaluations.filter(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
+    """Return those that a platform error ended; an attack that meets only its own team has no score either way."""
+    void = rejudging.evaluations.filter(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
+    return void.exclude(reason=OWN_OPPONENTS)

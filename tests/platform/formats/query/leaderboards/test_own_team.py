@@ -9,13 +9,16 @@ from django.test import Client
 
 from accounts.models import User
 from competitions.models import Entry
+from core.errors import Refusal
 from formats.query.leaderboards import services
 from formats.query.leaderboards.evaluation_basis import unevaluated
 from formats.query.leaderboards.models import Evaluation, Resamples
+from formats.query.leaderboards.rejudging import begin_rejudging, publish_rejudging, replay_rejudging
 from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.scoring import score_finished
 from formats.query.leaderboards.tasks import sweep
+from formats.query.matches.models import Match
 from submissions.models import Player, QuotaSlot, Submission
 
 if TYPE_CHECKING:
@@ -116,6 +119,25 @@ def test_an_attack_that_meets_only_its_own_team_gets_no_score_until_the_next_poo
     score_finished()
     again.refresh_from_db()
     assert (again.value, again.met) == (1.5, 1)
+
+
+def test_an_attack_that_meets_only_its_own_team_holds_up_no_rejudging(
+    env: BoardFixture, entry: Entry, alice: User, olga: User, own_model: Submission
+) -> None:
+    in_pool(env, "model", player_of(own_model))
+    own, other = (env.submission(each, "untargeted", alice) for each in (entry, env.entry("doves")))
+    for attack in (own, other):
+        played(env, attack, {player_of(own_model).title: EASY})
+    rejudging = begin_rejudging(competition=env.competition, submissions=[own, other], reason="a driver", by=olga)
+    for match in Match.objects.filter(repetition=rejudging.pk):
+        env.play(match, HARD)
+    sweep()
+    with pytest.raises(Refusal, match="no match of it failed"):
+        replay_rejudging(rejudging=rejudging, by=olga, reason="once more")
+    publish_rejudging(rejudging=rejudging, by=olga, reason="the driver was replaced")
+    assert rejudging.evaluations.get(submission=own).reason == "own_opponents"
+    assert rejudging.evaluations.get(submission=other).value == 6.5
+    assert [row[:2] for row in env.table("untargeted")] == [(1, "doves")]
 
 
 def test_a_verification_gives_the_same(env: BoardFixture, entry: Entry, alice: User, own_model: Submission) -> None:
