@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from accounts.models import User
 from accounts.selectors import is_member
 from competitions.models import Competition, Entry
+from competitions.permissions import require_not_archived
 from competitions.rules import teams_may_choose
 from competitions.selectors import rules_in_force
 from core import clock, event_log
@@ -40,7 +41,8 @@ def choose(*, submission: Submission, by: User) -> None:
     """Make a submission of the team count, from now on, instead of its newest one; evaluate it if necessary.
 
     Rounds that are frozen, and frozen leaderboards, stay as they are. Raise `Refusal` where `by` is not in the team,
-    the rules in force do not allow it, the competition has ended, the submission cannot count, or its image is gone.
+    the rules in force do not allow it, the competition has ended or is archived, the submission cannot count, or its
+    image is gone.
     """
     repository = submission.repository
     removed = image_is_removed(submission)  # before the locks: the store may be slow
@@ -85,6 +87,7 @@ def _check(entry: Entry, by: User) -> None:
             fix="ask a member",
         )
     competition = Competition.objects.select_for_update(no_key=True).get(pk=entry.competition_id)
+    require_not_archived(competition)
     rules = rules_in_force(competition)
     if not teams_may_choose(rules.values):
         raise Refusal(

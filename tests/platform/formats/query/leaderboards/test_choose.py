@@ -78,6 +78,16 @@ def test_the_chosen_submission_counts_until_the_team_chooses_the_newest(
     ]  # fmt: skip
 
 
+def test_nothing_is_chosen_in_an_archived_competition(env: BoardFixture, sent: list[Submission], bob: User) -> None:
+    older, newer = sent
+    Competition.objects.update(archived_at=clock.now())
+    with pytest.raises(Refusal, match="was archived at"):
+        choose(submission=older, by=bob)
+    with pytest.raises(Refusal, match="was archived at"):
+        choose_newest(repository=older.repository, by=bob)
+    assert counted(env) == [(newer.pk, False)]
+
+
 def test_later_submissions_do_not_replace_it(env: BoardFixture, sent: list[Submission], alice: User) -> None:
     choose(submission=sent[0], by=alice)
     env.score(env.submission(sent[0].repository.entry, "model", alice), 9.0)
