@@ -51,7 +51,8 @@ def benchmarked_sets() -> QuerySet[SampleSet]:
 @players_in_use.add
 def waiting_players() -> QuerySet[Player]:
     """Return the models that are still to be attacked."""
-    open_ = Benchmark.objects.exclude(state=Benchmark.State.PLAYED)
+    needless = benchmarks.needless().exclude(state=Benchmark.State.CLAIMED)
+    open_ = Benchmark.objects.exclude(state=Benchmark.State.PLAYED).exclude(pk__in=needless.values("pk"))
     return Player.objects.filter(submissions__benchmarks__in=open_)
 
 

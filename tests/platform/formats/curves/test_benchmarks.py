@@ -47,6 +47,7 @@ from submissions.evaluation_refunds import refund_overdue
 from submissions.models import Player, Submission
 from submissions.quota_ledger_check import differing_slots
 from submissions.services import disqualify, reinstate, withdraw
+from submissions.unused_image_removal import needed_players
 from tests.evaluation.formats.curves.results_of import results_of
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.conftest import document_of
@@ -416,6 +417,15 @@ def test_a_disqualified_submission_is_attacked_no_more_until_it_is_reinstated(st
     reinstate(submission=submission, by=olga, reason="it is not")
     stage.play()
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+
+
+def test_no_image_is_kept_for_benchmarks_that_nobody_plays(stage: Stage) -> None:
+    stage.submit("owls", ALL)
+    withdrawn = stage.submit("bats", ALL)
+    requests_and_scores.sweep()
+    assert needed_players() == {"sha256:owls-1", "sha256:bats-1"}
+    withdraw(submission=withdrawn, by=withdrawn.submitted_by)
+    assert needed_players() == {"sha256:owls-1"}
 
 
 def test_a_page_says_why_a_submission_has_its_rank_under_each_threat_model(stage: Stage, client: Client) -> None:
