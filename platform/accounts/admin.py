@@ -38,7 +38,7 @@ admin.site.unregister(EmailAddress)
 
 
 @admin.register(User)
-class PersonAdmin(DjangoUserAdmin, ManagedAdmin):
+class PersonAdmin(DjangoUserAdmin, ManagedAdmin):  # type: ignore[misc] # `change` is among its keywords
     """Users. Organisers need `is_staff` to open the admin; Django's model permissions are ignored."""
 
     form = UserChangeForm

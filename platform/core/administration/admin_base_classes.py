@@ -148,7 +148,9 @@ class ReadOnlyAdmin(Page):
                 vars(request)[_REFUSED] = _in_words(refusal)
         return _refusal_as_message(request, lambda: shown(request, object_id, form_url, extra_context))
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(
+        self, request: HttpRequest, obj: Any | None = None, change: bool = False, **kwargs: Any
+    ) -> type[ModelForm[Any]]:
         """Return the form; after a service has refused what was entered, with the refusal as an error."""
         form = super().get_form(request, obj, change, **kwargs)
         refused = vars(request).get(_REFUSED)
