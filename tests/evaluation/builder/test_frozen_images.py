@@ -221,6 +221,7 @@ def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
 
 
 @pytest.mark.slow(15)
+@pytest.mark.usefixtures("engine_alone")  # meanwhile the engine can open no files for others
 def test_a_storage_that_the_engine_cannot_remove_is_swept() -> None:
     with closing(docker.from_env()) as client, subprocess.Popen(["true"]) as dead:
         name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
