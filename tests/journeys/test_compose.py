@@ -122,6 +122,10 @@ class Server:
         """Return what a command of `manage.py` printed."""
         return self.execute("web", "python", "manage.py", *arguments, given=given)
 
+    def findings(self) -> str:
+        """Return what `manage.py doctor` printed, whatever it found."""
+        return self.execute("web", "sh", "-c", "python manage.py doctor || true")
+
     def execute(
         self, service: str, *command: str, given: Path | None = None, variables: Mapping[str, str] | None = None
     ) -> str:
@@ -180,6 +184,8 @@ def test_one_command_starts_a_site_that_scores_a_push_over_tls(
     assert not list(server.directory.glob("site/checkouts/[0-9]*")), "the server has built or played"
     assert not (server.directory / "site" / "objects").exists()
 
+    # beat sends the first task of each queue within half a minute of its start; until then `doctor` finds no worker
+    wait("a task of each queue", lambda: "no worker takes tasks" not in server.findings(), seconds=90)
     doctor = server.manage("doctor")
     assert "problem" not in doctor, doctor
     # 1. the web server, which strangers talk to, has neither the engine nor what players need, and Debian's libpq
