@@ -10,7 +10,7 @@ from rest_framework.parsers import JSONParser
 
 
 class JsonParser(JSONParser):
-    """The parser of the library, which does not expect what is nested without end."""
+    """Parse JSON as the library does, and refuse JSON that is nested too deeply."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
