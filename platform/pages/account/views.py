@@ -41,7 +41,8 @@ def account(request: HttpRequest) -> HttpResponse:
         "invitations": invitations_of(user),
         "competitions": visible_competitions(user)
         .filter(ends_at__gt=clock.now(), archived_at=None)
-        .exclude(entries__team__in=teams_of(user)),
+        .exclude(entries__team__in=teams_of(user))
+        .exclude(organiser_roles__user=user),
         "tokens": user.tokens.all(),
         "form": form,
         "plain": plain,

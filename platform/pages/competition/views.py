@@ -7,11 +7,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from competitions.permissions import may
 from competitions.rules_difference import differences
 from competitions.sample_pictures import clean_picture
 from competitions.selectors import announcements_of, terms_in_force
 from core import clock
 from core.errors import Refusal
+from core.roles import Right
 from pages.access import competition_of, own_entry
 from pages.board.track_cards import cards
 from pages.competition.calendar import calendar
@@ -45,6 +47,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
         "tutorials": [each for each in tutorials() if each.name in of_format.guide().tutorials],
         "calendar": calendar(shown),
         "own": own_entry(request.user, shown),
+        "organises": may(request.user, shown, Right.SEE),
         "open": clock.now() < shown.ends_at and shown.archived_at is None,
         "news": announcements_of(shown)[:NEWS],
         "written": shown.pages.all(),

@@ -13,8 +13,9 @@ from django.db.models import Count, Max, Prefetch, Q
 from accounts.models import User
 from accounts.selectors import teams_of
 from competitions.models import Competition, Entry, FreezeWindow
-from competitions.permissions import visible_competitions
+from competitions.permissions import may_in, visible_competitions
 from core import clock
+from core.roles import Right
 from pages.board.track_cards import TrackCard, cards_of
 from pages.competition.calendar import NextDate, next_date
 from submissions.models import Submission
@@ -41,6 +42,7 @@ class CompetitionSummary:
     activity: Activity
     next: NextDate | None
     own: Entry | None
+    organises: bool
     cards: Sequence[TrackCard]
 
     @property
@@ -75,12 +77,14 @@ def competition_lists(user: User | AnonymousUser) -> CompetitionLists:
         entry.competition_id: entry
         for entry in Entry.objects.filter(team__in=teams_of(user)).select_related("team").order_by("-pk")
     }
+    organised = set(may_in(user, Right.SEE).values_list("pk", flat=True))
     found = [
         CompetitionSummary(
             competition=each,
             activity=activity[each.pk],
             next=next_date(each, list(each.freeze_windows.all()), now) if each.archived_at is None else None,
             own=own.get(each.pk),
+            organises=each.pk in organised,
             cards=cards[each.pk],
         )
         for each in competitions

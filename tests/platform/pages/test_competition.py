@@ -32,6 +32,22 @@ def test_the_page_shows_the_leader_the_rules_the_opponents_and_the_freeze(
         assert text in page
 
 
+def test_organisers_are_led_to_the_admin_and_others_to_a_team(
+    client: Client, competition: Competition, olga: User, charlie: User
+) -> None:
+    """Organisers cannot compete in their own competition."""
+    organise, new_team = f"/admin/competitions/competition/{competition.pk}/change/", "/competitions/digits/teams/new"
+    User.objects.filter(pk=olga.pk).update(is_staff=True)
+    for user, shown, hidden in ((olga, organise, new_team), (charlie, new_team, organise)):
+        client.force_login(user)
+        for address in ("/", "/competitions/digits"):
+            page = client.get(address).content.decode()
+            assert f'href="{shown}"' in page
+            assert f'href="{hidden}"' not in page
+        assert (f'href="{new_team}"' in client.get("/account").content.decode()) == (user == charlie)
+        assert client.get(shown).status_code == 200
+
+
 def test_a_small_picture_has_the_first_name_of_its_class(client: Client, sample_sets: dict[str, SampleSet]) -> None:
     """ImageNet's names are lists of synonyms: seven lines under a picture."""
     names = [f"{number}, digit {number}" for number in range(10)]
