@@ -27,7 +27,7 @@ from competitions.models import (
     new_seed_salt,
 )
 from competitions.page_texts_in_file import save_pages, written_pages
-from competitions.permissions import require_not_archived
+from competitions.permissions import may, require_not_archived
 from competitions.rules_changes import add_rules_version, require_fitting_rules
 from competitions.sample_set_selectors import described_sets, overlapping
 from competitions.sample_store import keep_samples
@@ -35,6 +35,7 @@ from competitions.selectors import effective_windows, other_team
 from competitions.terms import accept_terms
 from core import clock, event_log
 from core.errors import Refusal
+from core.roles import Right
 from core.time_format import in_words
 
 
@@ -145,8 +146,8 @@ def export_competition(competition: Competition) -> dict[str, Any]:
 def enter(*, team: Team, competition: Competition) -> Entry:
     """Enter the team.
 
-    Raise `Refusal` after the end, in an archived competition, for a second entry, and if a member is in another team or
-    has a role here.
+    Raise `Refusal` after the end, in an archived competition, for a second entry, and if a member is in another team,
+    has a role here or is a superuser.
     """
     if clock.now() >= competition.ends_at:
         raise Refusal(f"{competition} has ended", fix="enter another competition")
@@ -160,7 +161,7 @@ def enter(*, team: Team, competition: Competition) -> Entry:
             raise Refusal(f"{team} already takes part in a competition", fix="create another team") from error
         for user in User.objects.filter(memberships__team=team).order_by("pk"):
             _require_no_other_team(user, entry)
-            if competition.organiser_roles.filter(user=user).exists():
+            if may(user, competition, Right.SEE):
                 raise Refusal(f"organisers of {competition} cannot compete in it", fix="enter another competition")
         event_log.record("enter", entry, team=team.pk, competition=competition.pk)
     return entry

@@ -13,10 +13,11 @@ from accounts.allauth_adapter import LINK_IN_SESSION
 from accounts.models import AccessToken
 from accounts.selectors import signed_in_user, teams_of
 from accounts.sign_up import link_of
-from competitions.permissions import visible_competitions
+from competitions.permissions import may_in, visible_competitions
 from competitions.selectors import invitations_of
 from core import clock
 from core.errors import Refusal
+from core.roles import Right
 from pages import flash_messages
 from pages.account.forms import TokenForm
 
@@ -42,7 +43,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "competitions": visible_competitions(user)
         .filter(ends_at__gt=clock.now(), archived_at=None)
         .exclude(entries__team__in=teams_of(user))
-        .exclude(organiser_roles__user=user),
+        .exclude(pk__in=may_in(user, Right.SEE)),
         "tokens": user.tokens.all(),
         "form": form,
         "plain": plain,

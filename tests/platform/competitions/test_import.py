@@ -119,9 +119,12 @@ def test_a_person_is_in_one_team_of_a_competition(
         enter(team=other.team, competition=competition)
 
 
-def test_who_has_a_role_in_a_competition_cannot_found_a_team_in_it(competition: Competition, olga: User) -> None:
-    with pytest.raises(Refusal, match="cannot compete in it"):
-        make_team(slug="newts", name="Newts", captain=olga, competition=competition)
+def test_who_has_a_role_in_a_competition_and_superusers_cannot_found_a_team_in_it(
+    competition: Competition, olga: User, root_user: User
+) -> None:
+    for captain in (olga, root_user):
+        with pytest.raises(Refusal, match="cannot compete in it"):
+            make_team(slug="newts", name="Newts", captain=captain, competition=competition)
     assert not Team.objects.filter(slug="newts").exists()
 
 
