@@ -187,8 +187,14 @@ def _queues() -> Iterator[CheckFinding]:
     for queue, waiting in queue_activity.WATCHED_QUEUES.items():
         taken = queue_activity.last_task(queue)
         if taken is None or clock.now() - taken > LONGEST_SWEEP:
-            fix = f"start a worker of the queue `{queue}` (docs/operating.md, Programs); see its log"
-            yield CheckFinding("queues", Level.PROBLEM, f"no worker takes tasks of `{queue}`: {waiting}", fix)
+            ago = "yet" if taken is None else f"for {duration((clock.now() - taken).total_seconds())}"
+            yield CheckFinding(
+                "queues",
+                Level.PROBLEM,
+                f"no worker has taken a task of `{queue}` {ago}: {waiting}",
+                f"start a worker of the queue `{queue}` (docs/operating.md, Programs), or see its log: one that is "
+                "busy, for example with a large data set, takes the next task afterwards",
+            )
         else:
             yield CheckFinding("queues", Level.OK, f"a worker takes tasks of `{queue}`")
 

@@ -185,7 +185,7 @@ def test_one_command_starts_a_site_that_scores_a_push_over_tls(
     assert not (server.directory / "site" / "objects").exists()
 
     # beat sends the first task of each queue within half a minute of its start; until then `doctor` finds no worker
-    wait("a task of each queue", lambda: "no worker takes tasks" not in server.findings(), seconds=90)
+    wait("a task of each queue", lambda: "no worker has taken" not in server.findings(), seconds=90)
     doctor = server.manage("doctor")
     assert "problem" not in doctor, doctor
     # 1. the web server, which strangers talk to, has neither the engine nor what players need, and Debian's libpq

@@ -83,7 +83,7 @@ def test_a_queue_whose_worker_is_gone_is_a_problem(running: Worker, monkeypatch:
     monkeypatch.setattr(clock, "now", lambda: later)
     queue_activity.record("files")
     (finding,) = found(Level.PROBLEM)["queues"]
-    assert finding.text == "no worker takes tasks of `webhooks`: webhooks are not sent"
+    assert finding.text == "no worker has taken a task of `webhooks` for 3 min: webhooks are not sent"
     assert "start a worker of the queue `webhooks`" in finding.fix
 
 
