@@ -9,11 +9,13 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.interleaved import say
 from bench.programs import NotAvailableError
 from bench.report import Section, machine, write_generated, write_sections
 from bench.sizes import SMALLEST_VARIABLE
+from bench.static_files import COLLECTED_VARIABLE
 
 NAMES = (
     "chain",
@@ -59,16 +61,18 @@ def main() -> int:
     texts = []
     sections: list[Section] = []
     missing = 0
-    for name, measure in zip(names, measurements, strict=True):
-        try:
-            # in a process of its own: Django reads its settings once, and each site has its own
-            with ProcessPoolExecutor(1, mp_context=get_context("fork")) as own:
-                sections.append(own.submit(measure).result())
-            texts.append(sections[-1].text())
-        except NotAvailableError as error:
-            missing += 1
-            say(f"{name}: skipped. {error}")
-            texts.append(f"*{name}: skipped. {error}*\n")
+    with TemporaryDirectory(prefix="gauntlet-bench-") as folder:
+        os.environ[COLLECTED_VARIABLE] = f"{folder}/static"
+        for name, measure in zip(names, measurements, strict=True):
+            try:
+                # in a process of its own: Django reads its settings once, and each site has its own
+                with ProcessPoolExecutor(1, mp_context=get_context("fork")) as own:
+                    sections.append(own.submit(measure).result())
+                texts.append(sections[-1].text())
+            except NotAvailableError as error:
+                missing += 1
+                say(f"{name}: skipped. {error}")
+                texts.append(f"*{name}: skipped. {error}*\n")
     text = f"{machine()}.\n\n" + "\n".join(texts)
     print(text)
     if chosen.write and chosen.names:

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import django
-from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -22,6 +21,7 @@ from bench.pages import ENDED_SESSION
 from bench.programs import NotAvailableError
 from bench.report import Section, table
 from bench.sizes import sized
+from bench.static_files import collect_static
 from bench.tables import make_tables
 
 TEAMS = sized(10_000, smallest=10)
@@ -38,7 +38,7 @@ def measure() -> Section:
         addresses = {kind: _address(kind) for kind in (CROWDED, EMPTY)}
         say("leaderboard: creating the site")
         make_tables()
-        call_command("collectstatic", verbosity=0, interactive=False)
+        collect_static()
         try:
             return _measure(addresses)
         finally:

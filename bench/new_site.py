@@ -11,6 +11,7 @@ import sys
 import django
 from django.core.management import call_command
 
+from bench.static_files import collect_static
 from bench.tables import make_tables
 
 
@@ -18,7 +19,7 @@ def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     django.setup()
     make_tables()
-    call_command("collectstatic", interactive=False, verbosity=0)
+    collect_static()
     for file in sys.argv[1:]:
         call_command("competition", "import", file, stdout=sys.stderr)
 

@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 import django
 import psycopg2
-from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -28,6 +27,7 @@ from bench.interleaved import Spread, ratios, say, take_turns
 from bench.programs import NotAvailableError
 from bench.report import Section, table
 from bench.sizes import sized
+from bench.static_files import collect_static
 from bench.tables import make_tables
 
 ROUNDS = sized(9, smallest=1)
@@ -77,7 +77,7 @@ def measure() -> Section:
         django.setup()
         say("pages: creating the site")
         make_tables()
-        call_command("collectstatic", verbosity=0, interactive=False)
+        collect_static()
         try:
             return _measure()
         finally:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import django
-from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -21,6 +20,7 @@ from bench.large_bundle import FIELDS
 from bench.pages import ENDED_SESSION, QueryCounter, get, kilobytes, own_database, processor_seconds
 from bench.report import Section, table
 from bench.sizes import sized
+from bench.static_files import collect_static
 from bench.synthetic_results import Field
 from bench.tables import make_tables
 
@@ -39,7 +39,7 @@ def measure() -> Section:
         django.setup()
         say("paper_rounds: creating the site")
         make_tables()
-        call_command("collectstatic", verbosity=0, interactive=False)
+        collect_static()
         lines = []
         try:
             for year, season in {"2017": _transfer_season, "2018": _query_season}.items():

@@ -17,7 +17,6 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import django
-from django.core.management import call_command
 from django.db import connection
 
 from bench.interleaved import say
@@ -26,6 +25,7 @@ from bench.programs import ROOT
 from bench.pushes import free_port
 from bench.report import Section, table
 from bench.sizes import sized
+from bench.static_files import collect_static
 from bench.tables import make_tables
 
 CLIENTS = sized(20, smallest=2)
@@ -40,7 +40,7 @@ def measure() -> Section:
         say("readers: creating the site")
         make_tables()
         importlib.import_module("core.site_identity").require_identity()  # before there are rows of samples
-        call_command("collectstatic", verbosity=0, interactive=False)
+        collect_static()
         site = importlib.import_module("bench.large_site")  # modules that import models wait until Django is set up
         site.make_season()
         site.analyse()

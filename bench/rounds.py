@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import django
-from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -22,6 +21,7 @@ from bench.interleaved import Spread, ratios, say, take_turns
 from bench.pages import ENDED_SESSION
 from bench.report import Section, table
 from bench.sizes import sized
+from bench.static_files import collect_static
 from bench.synthetic_results import FIELD, drawn_facts, play
 from bench.tables import make_tables
 from evaluation.domain.players import TrackName
@@ -44,7 +44,7 @@ def measure() -> Section:
         django.setup()
         say("rounds: creating the site")
         make_tables()
-        call_command("collectstatic", verbosity=0, interactive=False)
+        collect_static()
         try:
             # modules that import models wait until Django is set up
             site = importlib.import_module("bench.round_site")

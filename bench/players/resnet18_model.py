@@ -16,16 +16,19 @@ import torch
 from torch.nn import functional
 
 from bench.referee_process import TARGET
+from bench.sizes import sized
 from evaluation.formats.query.rules import QueryRules
 from evaluation.training.resnet import resnet18
 from gauntlet import serve_model
+
+BATCHES, BATCH = sized((4, 32), smallest=(1, 2))
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
 network = resnet18(QueryRules().classes)
 with torch.inference_mode():
-    for _ in range(4):
-        network(functional.interpolate(torch.rand(32, 3, 8, 8), size=QueryRules().shape[:2], mode="bilinear"))
+    for _ in range(BATCHES):
+        network(functional.interpolate(torch.rand(BATCH, 3, 8, 8), size=QueryRules().shape[:2], mode="bilinear"))
 network.eval()
 with Path(os.environ["BENCH_CLOCK"]).open("r+b") as file:
     clock = mmap.mmap(file.fileno(), 8)
