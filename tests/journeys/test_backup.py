@@ -28,6 +28,7 @@ class Backups:
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root
         self.variables = {"RESTIC_REPOSITORY": str(folder / "backups"), "RESTIC_PASSWORD": "a password"}
+        self.variables["GAUNTLET_LOGO"] = str(folder / "no-logo.svg")  # a wrong setting of pages stops no backup
 
     def begin(self) -> None:
         subprocess.run(["restic", "init", "--quiet"], env=os.environ | self.variables, check=True)

@@ -16,6 +16,7 @@ class Command(BaseCommand):
     """Copy objects, also while the site runs; safe to repeat."""
 
     help = "Copy the objects of a folder into the object store of this site (GAUNTLET_OBJECTS)."
+    requires_system_checks: list[str] = []  # they are part of `migrate` and `doctor`
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="the folder `objects` of the state folder")

@@ -25,6 +25,7 @@ class Command(BaseCommand):
     """Run beside the scheduler of a cluster, with the settings of a worker host (docs/operating.md, Clusters)."""
 
     help = "Start workers as jobs of a cluster while work waits; they end by themselves. Runs until it is stopped."
+    requires_system_checks: list[str] = []  # they are for a site
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--engine", choices=("slurm", "kubernetes"), default="slurm", help="what starts the jobs")

@@ -16,6 +16,7 @@ class Command(BaseCommand):
     """Print the command with which the host joins; the admin does the same (Host credentials)."""
 
     help = "Print the command with which a worker host joins this site, once, within an hour."
+    requires_system_checks: list[str] = []  # as in the admin: they are part of `migrate` and `doctor`
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the host, such as gpu-1")
