@@ -42,10 +42,16 @@ COPY . .
 # readable by all, whatever the mask of who checked it out
 RUN mv _distances.so evaluation/formats/query/referee/ && chmod -R a+rX . && python3 -m compileall -q -j 0 evaluation platform
 
-FROM source AS kit
+# apart from the source, so that another version of it does not install them again
+FROM compiler AS build-packages
+COPY deploy/install /packages/
+COPY deploy/locks /packages/locks
 RUN python3 -m venv /opt/build \
- && deploy/install /opt/build/bin/python build \
- && deploy/kit /opt/build/bin/python
+ && /packages/install /opt/build/bin/python build
+
+FROM source AS kit
+COPY --from=build-packages /opt/build /opt/build
+RUN deploy/kit /opt/build/bin/python
 
 FROM compiler AS packages
 COPY deploy/install /packages/
