@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, When
@@ -17,8 +18,8 @@ from core import platform_error_report
 from core.errors import Fault
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation, Pool
-from formats.query.leaderboards.ranking import BasisKey, ScoredEvaluation, order, order_before
-from formats.query.leaderboards.submission_choices import chosen_at, chosen_submissions
+from formats.query.leaderboards.ranking import BasisKey, Chosen, ScoredEvaluation, order, order_before
+from formats.query.leaderboards.submission_choices import chosen_at, chosen_by_track, chosen_keys, chosen_submissions
 from formats.query.matches.models import Match
 from formats.query.matches.selectors import waiting_for_live
 from formats.query.tracks import MODEL, UNTARGETED
@@ -130,12 +131,19 @@ def opposing_pool_keys(tracks: Iterable[Track]) -> dict[int, int | None]:
 
 def keys_in_force(tracks: Iterable[Track]) -> dict[int, BasisKey | None]:
     """Return the key of the `ranking_basis` of each track, by the key of the track, in one query."""
+    rows = _with_keys_in_force().filter(pk__in=[track.pk for track in tracks])
+    return {key: (pool, rules, samples) if pool and rules and samples else None for key, pool, rules, samples in rows}
+
+
+@cache
+def _with_keys_in_force() -> QuerySet[Track, Any]:
+    # made once, as in `_valid_now`
     pools = Pool.objects.filter(track__competition=OuterRef("competition")).order_by("-number").values("pk")
     versions = RulesVersion.objects.filter(competition=OuterRef("competition")).order_by("-version").values("pk")
     sets = SampleSet.objects.filter(
         competition=OuterRef("competition"), purpose=SampleSet.Purpose.VALIDATION, drawn_from__isnull=True
     )
-    rows = Track.objects.filter(pk__in=[track.pk for track in tracks]).values_list(
+    return Track.objects.values_list(
         "pk",
         Case(
             When(name=MODEL, then=Subquery(pools.filter(track__name=UNTARGETED)[:1])),
@@ -144,7 +152,6 @@ def keys_in_force(tracks: Iterable[Track]) -> dict[int, BasisKey | None]:
         Subquery(versions[:1]),
         Subquery(sets.order_by("-pk").values("pk")[:1]),
     )
-    return {key: (pool, rules, samples) if pool and rules and samples else None for key, pool, rules, samples in rows}
 
 
 def measured_under(key: BasisKey | None) -> Q:
@@ -161,12 +168,23 @@ def counting(seen: Q = COUNTED) -> QuerySet[Submission]:
 
     An evaluation that is void by a platform error does not exclude its submission. `seen` selects the evaluations.
     """
-    return _valid(seen).filter(baseline_at=None)
+    return (valid() if seen is COUNTED else _valid(seen)).filter(baseline_at=None)
 
 
 def valid_baselines() -> QuerySet[Submission]:
     """Return the submissions that organisers made baselines, but for those that would not count either."""
-    return _valid(COUNTED).filter(baseline_at__isnull=False)
+    return valid().filter(baseline_at__isnull=False)
+
+
+def valid() -> QuerySet[Submission]:
+    """Return the submissions of `counting` and of `valid_baselines`."""
+    return _valid_now().all()
+
+
+@cache
+def _valid_now() -> QuerySet[Submission]:
+    # for most questions about leaderboards: Django takes longer to make this query than the database to answer it
+    return _valid(COUNTED)
 
 
 def _valid(seen: Q) -> QuerySet[Submission]:
@@ -192,19 +210,26 @@ def scored_rows(track: Track, seen: Q = COUNTED, teams: Iterable[str] | None = N
 
     `teams`: only those of the teams with these slugs.
     """
-    submissions = counting(seen).filter(repository__track=track)
+    return scored_rows_of([track], seen, teams)[track.pk]
+
+
+def scored_rows_of(
+    tracks: Iterable[Track], seen: Q = COUNTED, teams: Iterable[str] | None = None
+) -> dict[int, list[ScoredEvaluation]]:
+    """Return the `scored_rows` of each track, by the key of the track, in one query."""
+    found: dict[int, list[ScoredEvaluation]] = {track.pk: [] for track in tracks}
+    submissions = counting(seen).filter(repository__track__in=list(found))
     if teams is not None:
         submissions = submissions.filter(repository__entry__team__slug__in=teams)
     rows = Evaluation.objects.filter(seen, submission__in=submissions, state=Evaluation.State.SCORED)
     # a score of a rejudging is known since its publication, not since it was played
     known_at = Coalesce("rejudging__settled_at", "finished_at")
-    columns = ("submission__repository__entry", "submission", "pk", known_at, "value")
-    found = rows.order_by().values_list(*columns, *BASIS)
+    columns = ("submission__repository__track", "submission__repository__entry", "submission", "pk", known_at, "value")
     bases: dict[BasisKey, BasisKey] = {}  # thousands of rows share a few
-    return [
-        ScoredEvaluation(entry, submission, pk, at, value, bases.setdefault(key := (pool, rules, samples), key))
-        for entry, submission, pk, at, value, pool, rules, samples in found
-    ]
+    for track, entry, submission, pk, at, value, pool, rules, samples in rows.order_by().values_list(*columns, *BASIS):
+        basis = bases.setdefault(key := (pool, rules, samples), key)
+        found[track].append(ScoredEvaluation(entry, submission, pk, at, value, basis))
+    return found
 
 
 def counted_at(at: datetime) -> Q:
@@ -213,12 +238,14 @@ def counted_at(at: datetime) -> Q:
     return COUNTED & published & Q(finished_at__lte=at)
 
 
-def places_at(track: Track, at: datetime) -> dict[int, int]:
-    """Return the places by entry on the track's leaderboard as of `at`, without entries that no longer count.
+def places_at(tracks: Iterable[Track], at: datetime, chosen: Mapping[int, Chosen]) -> dict[int, dict[int, int]]:
+    """Return the places by entry on each track's leaderboard as of `at`, without entries that no longer count.
 
-    Scores of earlier bases come last.
+    Both are by the key of the track, as is what teams had `chosen`. Scores of earlier bases come last.
     """
-    return order(scored_rows(track, counted_at(at)), track.name, chosen_at(track, at))
+    tracks = list(tracks)
+    rows = scored_rows_of(tracks, counted_at(at))
+    return {track.pk: order(rows[track.pk], track.name, chosen[track.pk]) for track in tracks}
 
 
 def finished_evaluations() -> QuerySet[Evaluation]:
@@ -260,15 +287,15 @@ def unresolved() -> QuerySet[Evaluation]:
     Their submissions are the ones that count of their repository; until one is measured again, an old score stays
     provisional. Attacks that met only models of their own team are excluded: the next pool measures them again.
     """
-    found, chosen = Q(pk__in=[]), set[int]()
-    for track in evaluated_tracks().filter(repositories__isnull=False).select_related("competition").distinct():
-        chosen |= chosen_submissions(track)
-        if basis := ranking_basis(track):
-            found |= Q(submission__repository__track=track, **basis._asdict())
+    tracks = list(evaluated_tracks().filter(repositories__isnull=False).select_related("competition").distinct())
+    found = Q(pk__in=[])
+    for track, key in keys_in_force(tracks).items():
+        if key is not None:
+            found |= Q(submission__repository__track=track, **dict(zip(BASIS, key, strict=True)))
     alike = {name: OuterRef(name) for name in ("submission", *BASIS)}
     by_platform = Q(state=Evaluation.State.VOID, cause=Submission.Cause.PLATFORM)
     other = Evaluation.objects.filter(COUNTED, ~by_platform | Q(pk__gt=OuterRef("pk")), **alike)
-    counted = Subquery(_counted_of("submission__repository", chosen))
+    counted = Subquery(_counted_of("submission__repository", chosen_keys(chosen_by_track(tracks).values())))
     rows = Evaluation.objects.filter(found, by_platform, COUNTED, ~Exists(other), submission=counted)
     return rows.exclude(reason=OWN_OPPONENTS).order_by("pk")
 

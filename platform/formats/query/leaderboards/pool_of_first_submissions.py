@@ -8,7 +8,7 @@ from itertools import islice
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from competitions.models import Track
-from formats.query.leaderboards.evaluation_basis import COUNTED, counting, pool_in_force, valid_baselines
+from formats.query.leaderboards.evaluation_basis import COUNTED, counting, pool_in_force, valid, valid_baselines
 from formats.query.leaderboards.models import Evaluation
 from formats.query.tracks import MODEL
 from submissions.models import Player, Submission
@@ -65,8 +65,7 @@ def _staying(track: Track, players: Sequence[Player]) -> set[int | None]:
     """Return the keys of the players with a submission that counts, is a baseline, or was withdrawn."""
     own = Q(repository__track=track, player__in=players)
     withdrawn = Submission.objects.filter(own, state=Submission.State.WITHDRAWN, disqualified_at__isnull=True)
-    counted = (counting() | valid_baselines()).filter(own)
-    return {player for rows in (withdrawn, counted) for player in rows.values_list("player", flat=True)}
+    return {player for rows in (withdrawn, valid().filter(own)) for player in rows.values_list("player", flat=True)}
 
 
 def _submissions(track: Track) -> QuerySet[Submission]:

@@ -20,15 +20,31 @@ def choice_changes(track: Track, until: datetime | None = None) -> list[Choice]:
     They count while the rules in force let teams choose: a version without it ends them, and a later one that allows it
     brings them back.
     """
-    made = SubmissionChoice.objects.filter(repository__track=track).order_by("pk")
+    return choice_changes_of([track], until)[track.pk]
+
+
+def choice_changes_of(tracks: Iterable[Track], until: datetime | None = None) -> dict[int, list[Choice]]:
+    """Return the `choice_changes` of each track, by the key of the track, in one query if there are none."""
+    tracks = list(tracks)
+    made = SubmissionChoice.objects.filter(repository__track__in=[track.pk for track in tracks]).order_by("pk")
+    if until is not None:
+        made = made.filter(made_at__lte=until)
+    choices: dict[int, list[Choice]] = {track.pk: [] for track in tracks}
+    columns = ("repository__track", "made_at", "repository__entry", "submission")
+    for key, at, entry, submission in made.values_list(*columns):
+        choices[key].append(Choice(at, entry, submission))
+    return {
+        track.pk: _while_allowed(choices[track.pk], _allowed(track, until)) if choices[track.pk] else []
+        for track in tracks
+    }
+
+
+def _allowed(track: Track, until: datetime | None) -> list[tuple[datetime, bool]]:
+    """Return whether each version of the rules up to `until` lets teams choose, oldest first."""
     versions = track.competition.rules_versions.order_by("version")
     if until is not None:
-        made, versions = made.filter(made_at__lte=until), versions.filter(created_at__lte=until)
-    choices = [Choice(*values) for values in made.values_list("made_at", "repository__entry", "submission")]
-    if not choices:
-        return []
-    allowed = [(at, teams_may_choose(values)) for at, values in versions.values_list("created_at", "values")]
-    return _while_allowed(choices, allowed)
+        versions = versions.filter(created_at__lte=until)
+    return [(at, teams_may_choose(values)) for at, values in versions.values_list("created_at", "values")]
 
 
 def _while_allowed(choices: Iterable[Choice], allowed: Iterable[tuple[datetime, bool]]) -> list[Choice]:
@@ -74,7 +90,17 @@ def chosen_at(track: Track, at: datetime | None = None) -> Chosen:
 
 def chosen_submissions(track: Track, at: datetime | None = None) -> set[int]:
     """Return the keys of the submissions of `chosen_at`."""
-    return {submission for submission in chosen_at(track, at).values() if submission is not None}
+    return chosen_keys([chosen_at(track, at)])
+
+
+def chosen_by_track(tracks: Iterable[Track], at: datetime | None = None) -> dict[int, Chosen]:
+    """Return the `chosen_at` of each track, by the key of the track, in one query if there are no choices."""
+    return {track: chosen_by(changes) for track, changes in choice_changes_of(tracks, at).items()}
+
+
+def chosen_keys(chosen: Iterable[Chosen]) -> set[int]:
+    """Return the keys of the chosen submissions."""
+    return {submission for each in chosen for submission in each.values() if submission is not None}
 
 
 def choice_of(repository: Repository) -> SubmissionChoice | None:

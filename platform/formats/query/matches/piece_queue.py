@@ -239,11 +239,12 @@ def _finish(key: int) -> bool:
     pieces = match.pieces.filter(kind=Piece.Kind.PLAY)
     if match.state not in OPEN_MATCH or pieces.exclude(state=Piece.State.PLAYED).exists():
         return False
-    if pieces.exclude(kept="").exists():
+    played = list(pieces.order_by().values_list("kept", "audit"))  # in any order: the audits are summed
+    if any(kept for kept, _ in played):
         _request_audit(match)
         return False
     match.state = Match.State.PLAYED
-    match.audit = sum_audits(pieces.values_list("audit", flat=True))
+    match.audit = sum_audits(audit for _, audit in played)
     match.finished_at = clock.database_now()
     match.save(update_fields=["state", "audit", "finished_at"])
     match_ended.send(Match)

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from competitions.board_freezes import frozen_since
 from competitions.models import Competition, SampleSet
 from formats.query.leaderboards.evaluation_basis import counted_at, counting, places_at, valid_baselines
-from formats.query.leaderboards.submission_choices import chosen_submissions
+from formats.query.leaderboards.submission_choices import chosen_by_track, chosen_keys
 from formats.query.matches import services as matches
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.selectors import ever_played
@@ -65,10 +65,11 @@ class QueryRounds:
 
     def counting(self, competition: Competition, at: datetime) -> Counting:
         tracks = list(competition.tracks.all())
+        chosen = chosen_by_track(tracks, at)
         return Counting(
             submissions=counting(counted_at(at)),
-            chosen={submission for track in tracks for submission in chosen_submissions(track, at)},
-            places={track.pk: places_at(track, at) for track in tracks},
+            chosen=chosen_keys(chosen.values()),
+            places=places_at(tracks, at, chosen),
             baselines=valid_baselines(),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
@@ -104,18 +104,18 @@ def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
     return [(track, built[key]) for track, key in wanted if key in built]
 
 
-def participants(tournament: Tournament) -> list[Participant]:
+def participants(tournament: Tournament, outside: Sequence[Participant] | None = None) -> list[Participant]:
     """Return those whose runs the leaderboard needs, in the order in which they may enter.
 
     They are the entrants, the baselines, also those that are submissions, and the newest ready submission of each team
-    and track.
+    and track. `outside` are the `newcomers`, if known.
     """
     found: dict[tuple[int, int | None], Participant] = {}
     for entrant in current_entrants(tournament).order_by("entered_at", "pk"):
         found[entrant.player_id, entrant.submission_id] = Participant(
             entrant.track, entrant.player, entrant.submission, entrant.entered_at
         )
-    return [*found.values(), *newcomers(tournament)]
+    return [*found.values(), *(newcomers(tournament) if outside is None else outside)]
 
 
 def entered_sides(tournament: Tournament) -> list[RequestSide]:

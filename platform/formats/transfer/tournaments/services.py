@@ -132,11 +132,12 @@ def advance(tournament: Tournament) -> None:
         if current.ended_at is not None:
             return
         changed = _let_leave(current)
-        taking_part = participants(current)
+        outside = newcomers(current)
+        taking_part = participants(current, outside)
         waited = run_queue.anything_waits()
         cancel_runs(current, taking_part)
         requested = request_runs(current, taking_part, sizes)
-        entered = _let_enter(current, len(sizes), newcomers(current))
+        entered = _let_enter(current, len(sizes), outside)
         ranked = changed or entered.anybody or lacks_intervals(current)
         if ranked:
             rank(current)

@@ -13,12 +13,13 @@ from accounts.models import User
 from competitions.models import Competition
 from core import clock
 from formats.query.leaderboards import evaluation_basis
-from formats.query.leaderboards.evaluation_basis import places_at, unevaluated, unrefined
+from formats.query.leaderboards.evaluation_basis import unevaluated, unrefined
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.scoring import refresh_boards
 from formats.query.leaderboards.tasks import sweep
 from formats.query.matches.models import Match, Piece
+from formats.query.rounds.round_format import QueryRounds
 from submissions.models import Player, Submission
 from workers.models import Worker
 
@@ -120,14 +121,14 @@ def test_boards_follow_a_new_basis_without_a_score(env: BoardFixture, ranked: li
 def test_a_round_seeds_by_rank_and_then_by_the_previous_board(
     the_clock: FakeClock, env: BoardFixture, ranked: list[Submission]
 ) -> None:
-    before = places_at(env.tracks["model"], clock.now())
+    before = QueryRounds().counting(env.competition, clock.now()).places[env.tracks["model"].pk]
     the_clock.forward(hours=1)
     sweep()
     for match, distance in zip(Match.objects.filter(state="waiting").order_by("pk"), (0.5, 0.7), strict=True):
         env.play(match, [distance] * 6)
     sweep()
     first, second, third, *rest = (each.repository.entry_id for each in ranked)
-    places = places_at(env.tracks["model"], clock.now())
+    places = QueryRounds().counting(env.competition, clock.now()).places[env.tracks["model"].pk]
     assert sorted(before, key=before.__getitem__) == [first, second, third, *rest]
     assert sorted(places, key=places.__getitem__) == [second, first, third, *rest]
 
