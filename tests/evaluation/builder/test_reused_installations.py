@@ -87,7 +87,7 @@ class Built:
 
     def printed(self) -> bytes:
         """What its program prints as a player."""
-        return self.client.containers.run(
+        output: bytes = self.client.containers.run(
             self.identity,
             ["python", "main.py"],
             **NO_NETWORK,
@@ -95,6 +95,7 @@ class Built:
             read_only=True,
             remove=True,
         )
+        return output
 
     def forget(self) -> None:
         """Remove it from the engine."""
