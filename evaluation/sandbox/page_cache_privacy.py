@@ -20,11 +20,19 @@ _NAMES_AND_INODES = "2"
 _PIECE = 1 << 20
 _MAP_SHARED = 1
 _PROT_READ = 1
+_CACHESTAT = 451
+"""The system call of Linux 6.5 that counts the cached pages of a file; elsewhere no call, which fails."""
+
+_WHOLE_FILE = (ctypes.c_uint64 * 2)()
+"""From its first byte, to its end."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
+_libc.syscall.restype = ctypes.c_long
+_libc.syscall.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint]
 _FAILED = ctypes.c_void_p(-1).value
 
 
@@ -53,7 +61,7 @@ def level_page_cache(trees: Iterable[str]) -> int:
                 continue
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             # a file of one page is in the cache or out of it as a whole; most files of a host are
-            if found.st_size > mmap.PAGESIZE and _may_ask(found) and 1 in resident_pages(descriptor, found.st_size):
+            if found.st_size > mmap.PAGESIZE and _may_ask(found) and _has_pages(descriptor, found.st_size):
                 while os.read(descriptor, _PIECE):
                     pass
         except OSError:
@@ -92,6 +100,17 @@ def resident_pages(descriptor: int, size: int) -> bytes:
     finally:
         _libc.munmap(address, size)
     return answer.raw  # the other bits are reserved, and 0
+
+
+def _has_pages(descriptor: int, size: int) -> bool:
+    """Return True if the page cache holds a page of an open file. Raise `OSError` if the kernel does not tell.
+
+    To count pages takes the kernel less time than to map a file, and a host has a hundred thousand files.
+    """
+    counts = (ctypes.c_uint64 * 5)()
+    if _libc.syscall(_CACHESTAT, descriptor, _WHOLE_FILE, counts, 0):  # an older kernel, or a container without it
+        return 1 in resident_pages(descriptor, size)
+    return counts[0] > 0
 
 
 def _may_ask(found: os.stat_result) -> bool:

@@ -9,6 +9,7 @@ import tomllib
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from evaluation.builder.image_recipe import image_name, make_recipe
 from evaluation.builder.in_place_builder import InPlaceBuilder
 from evaluation.domain.errors import BuildRefusal, Fault, ManifestRefusal
 from evaluation.domain.players import QueryPlayer
+from evaluation.sandbox.docker_engine import NO_NETWORK, connect_engine
 from evaluation.sandbox.sdk_tree import SDK
 
 CORPUS = Path(__file__).resolve().parents[2] / "repos" / "builds"
@@ -71,8 +73,18 @@ def docker(*words: str) -> str:
 def run(player: QueryPlayer) -> str:
     """What the player prints when it is run as sandboxes run it."""
     assert player.image is not None
-    limits = ["--network", "none", "--read-only", "--tmpfs", "/tmp", "--user", "65534:65534", "--cap-drop", "ALL"]
-    return docker("run", "--rm", *limits, player.image, *player.command)
+    with closing(connect_engine()) as client:
+        output: bytes = client.containers.run(
+            player.image,
+            list(player.command),
+            **NO_NETWORK,
+            read_only=True,
+            tmpfs={"/tmp": ""},
+            user="65534:65534",
+            cap_drop=["ALL"],
+            remove=True,
+        )
+    return output.decode()
 
 
 @pytest.mark.parametrize("name", EXPECTED)

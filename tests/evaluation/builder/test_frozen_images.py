@@ -26,6 +26,7 @@ from evaluation.builder.docker_builder import DockerBuilder, builder_image_name
 from evaluation.builder.exported_layers import UnreadableError
 from evaluation.domain.errors import Fault
 from evaluation.domain.players import QueryPlayer
+from evaluation.sandbox.docker_engine import NO_NETWORK
 from evaluation.sandbox.host_process import host_name
 
 pytestmark = pytest.mark.docker
@@ -132,8 +133,7 @@ def test_two_hosts_play_the_same_image(
         assert mine.attrs["RootFS"]["Layers"] == theirs.attrs["RootFS"]["Layers"]
         assert mine.attrs["Config"] == theirs.attrs["Config"]
         outputs = [
-            engine.containers.run(identity, ["/program"], network_mode="none", remove=True)
-            for engine in (first, second)
+            engine.containers.run(identity, ["/program"], **NO_NETWORK, remove=True) for engine in (first, second)
         ]
     assert outputs == [b"the same everywhere\n"] * 2
     removed(player)
@@ -210,7 +210,7 @@ def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
         left = client.volumes.create(f"gauntlet-test-{uuid.uuid4().hex}", labels={BUILD_LABEL: label})
         mount = Mount("/store", left.name, type="volume")
         running = client.containers.run(
-            name, ["sleep", "600"], mounts=[mount], labels={BUILD_LABEL: label}, network_mode="none", detach=True
+            name, ["sleep", "600"], mounts=[mount], labels={BUILD_LABEL: label}, **NO_NETWORK, detach=True
         )
         with BuildContainer(client, BuildSettings(), image=name, proxy=None) as own:
             while left.name in {volume.name for volume in client.volumes.list()}:  # other tests sweep, too
@@ -230,7 +230,7 @@ def test_a_storage_that_the_engine_cannot_remove_is_swept() -> None:
         # deeper than the files that an engine may open
         nested = "import os\nos.chdir('/store')\nfor _ in range(21_000):\n    os.mkdir('d')\n    os.chdir('d')"
         mount = Mount("/store", left.name, type="volume")
-        client.containers.run(name, ["python3", "-c", nested], mounts=[mount], network_mode="none", remove=True)
+        client.containers.run(name, ["python3", "-c", nested], mounts=[mount], **NO_NETWORK, remove=True)
         beside = client.containers.create(name, ["true"], mounts=[mount])  # as of another process that empties it
 
         sweep(client)

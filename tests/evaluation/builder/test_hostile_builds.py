@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.domain.players import QueryPlayer
+from evaluation.sandbox.docker_engine import NO_NETWORK, connect_engine
 from evaluation.sandbox.host_process import runner_label
 
 Make = Callable[..., Path]
@@ -99,5 +101,14 @@ def test_traps_of_a_build_catch_nothing_and_secrets_of_the_site_are_nowhere(
 
 
 def played(player: QueryPlayer) -> str:
-    limits = ["--network", "none", "--read-only", "--user", "65534:65534", "--cap-drop", "ALL"]
-    return docker("run", "--rm", *limits, str(player.image), *player.command)
+    with closing(connect_engine()) as client:
+        output: bytes = client.containers.run(
+            str(player.image),
+            list(player.command),
+            **NO_NETWORK,
+            read_only=True,
+            user="65534:65534",
+            cap_drop=["ALL"],
+            remove=True,
+        )
+    return output.decode()

@@ -23,6 +23,7 @@ from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.image_archive import layer_names
 from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.domain.errors import BuildRefusal
+from evaluation.sandbox.docker_engine import NO_NETWORK
 from tests.evaluation.builder.test_frozen_images import FolderStore
 
 pytestmark = pytest.mark.docker
@@ -86,14 +87,15 @@ class Built:
 
     def printed(self) -> bytes:
         """What its program prints as a player."""
-        return self.client.containers.run(
+        output: bytes = self.client.containers.run(
             self.identity,
             ["python", "main.py"],
-            network_mode="none",
+            **NO_NETWORK,
             user="65534:65534",
             read_only=True,
             remove=True,
         )
+        return output
 
     def forget(self) -> None:
         """Remove it from the engine."""

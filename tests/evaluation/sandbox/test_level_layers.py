@@ -9,6 +9,7 @@ import docker
 import pytest
 
 from evaluation.sandbox import page_cache_privacy
+from evaluation.sandbox.docker_engine import NO_NETWORK
 from evaluation.sandbox.docker_page_cache_privacy import level_layers
 from evaluation.sandbox.docker_sandbox import DockerSandbox
 
@@ -37,7 +38,7 @@ def look(image: str, *, read: bool) -> str:
     try:
         program = LOOK.format(source=source.partition('if __name__ == "__main__"')[0], read=read)
         output: bytes = client.containers.run(
-            image, entrypoint=["python3", "-c", program], network_mode="none", user="0:0", remove=True
+            image, entrypoint=["python3", "-c", program], **NO_NETWORK, user="0:0", remove=True
         )
         return output.decode().strip()
     finally:

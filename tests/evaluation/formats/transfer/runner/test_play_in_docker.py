@@ -24,6 +24,7 @@ from evaluation.formats.transfer.runner.player_build import build_player
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
+from evaluation.sandbox.docker_engine import NO_NETWORK
 from evaluation.sandbox.docker_sandbox import DockerSandbox
 
 pytestmark = pytest.mark.docker
@@ -79,7 +80,7 @@ def changed_image() -> Iterator[str]:
     """An image whose `chmod` goes on with the work of the attack."""
     sandbox = DockerSandbox()
     work = "cp /bin/chmod /bin/old; printf '#!/bin/sh\\ncp /input_images/*.png /output_images' >/bin/chmod"
-    container = sandbox.client.containers.create(sandbox.base_image, ["sh", "-c", work], user="0", network_mode="none")
+    container = sandbox.client.containers.create(sandbox.base_image, ["sh", "-c", work], user="0", **NO_NETWORK)
     container.start()
     assert container.wait()["StatusCode"] == 0
     image = container.commit()
