@@ -18,6 +18,7 @@ from django.db.models.expressions import Combinable
 from django.forms import Media, ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_safe
 
 from core import event_log
 from core.administration.confirmed_actions import CHANGED_NOTHING, AdminAction, confirmed_action
@@ -114,6 +115,7 @@ class ReadOnlyAdmin(Page):
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the pages, and of the list as CSV."""
 
+        @require_safe
         def export(request: HttpRequest) -> HttpResponseBase:
             return csv_of_list(self, request)
 

@@ -42,6 +42,7 @@ def test_it_has_the_rows_of_the_filters_on_all_pages(as_superuser: Client) -> No
     assert len(exported(as_superuser, User, "?is_staff__exact=1&q=user-")) == 60
     page = as_superuser.get(reverse("admin:accounts_user_changelist") + "?is_staff__exact=1&q=user-")
     assert 'href="csv/?is_staff__exact=1&amp;q=user-">Download 60 rows as CSV' in page.content.decode()
+    assert as_superuser.post(reverse("admin:accounts_user_csv")).status_code == 405, "it changes nothing"
     assert as_superuser.get(reverse("admin:accounts_user_csv"), {"no_such__exact": 1}).status_code == 400
 
 
