@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db import connection
 
 from accounts.models import User
 from competitions.pseudonyms import public_name
@@ -167,6 +168,27 @@ def test_an_organiser_overrides_it_after_it_left_and_the_rest_is_decided_again(e
         outcomes.append(list(lines.values_list("stage__number", "player__title", "place", "kept", "inconsistent")))
         lifecycle.cancel(round_=round_, by=env.organiser, reason="only tried")
     assert outcomes[0] == outcomes[1]
+
+
+def test_an_override_while_a_step_is_computed_is_in_the_next_step(env: RoundFixture, long: Round) -> None:
+    advance_round(long)
+    play(env)
+    overridden: list[str] = []
+
+    def meanwhile(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        if 'FROM "matches_sampleresult"' in sql and not overridden:
+            overridden.append(sql)
+            override_audit(entry=entry_of(long, "model 0"), by=env.organiser, reason=REASON)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(meanwhile):
+        advance_round(long)
+    assert (len(overridden), long.stages.count()) == (1, 0)
+    run(env, long)
+    kept = entry_of(long, "model 0")
+    assert (long.state, long.problem) == (Round.State.SCORED, "")
+    assert (kept.place, kept.inconsistent, kept.audit_override_reason) == (1, False, REASON)
+    assert verify(bundle_content(long)).problems == ()
 
 
 def test_what_an_override_made_unnecessary_is_not_released(env: RoundFixture, long: Round) -> None:

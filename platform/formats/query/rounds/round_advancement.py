@@ -63,18 +63,18 @@ def advance_round(round_: Round) -> None:
     if not _is_due(round_):
         return
     # before the lock, from rows that no longer change; if another process takes the step first, this one adds nothing
+    committed = frozen(round_)  # first: an override that the facts miss is missing here, too
     facts = facts_of(round_)
     try:
         state = state_of(facts)
     except NobodyLeftError:
         record_problem(round_, NOBODY_LEFT)
         return
-    committed = frozen(round_)
     outcome = object_store.put_open(outcome_of(round_, facts, committed)) if state.over else ""
     with transaction.atomic():
         current = locked(round_)
         entries = frozen(current)
-        # a licence review meanwhile changes the outcome: the next step writes it
+        # a licence review or an override meanwhile changes what follows: the next step writes it
         if current.state != Round.State.PLAYING or prizes_of(entries) != prizes_of(committed):
             return
         players = {(entry.track.name, entry.player.digest): entry.player for entry in entries}
