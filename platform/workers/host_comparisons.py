@@ -110,7 +110,7 @@ def _counts(row: HostComparison, host: Host | None) -> bool:
 
 def _drain(found: HostVerdict) -> None:
     """Take a host out of service until an operator returns it; recorded once, however many comparisons show it."""
-    now, (name,) = clock.now(), found.hosts
+    now, (name,) = clock.database_now(), found.hosts  # compared with the times of claims
     problem = (
         f"its labels or distances differ from those of other hosts beyond chance (p < {ALPHA}): check its memory "
         "and processors, then choose Return to service"

@@ -74,7 +74,7 @@ class Host(models.Model):
     compared_from = models.DateTimeField(null=True, blank=True)
     """Earlier comparisons do not count: an operator has put it back into service since then."""
     doubtful_until = models.DateTimeField(null=True, blank=True)
-    """What it played until then is to be rejudged; None if its results never differed beyond chance."""
+    """What it claimed until then is to be rejudged; None if its results never differed beyond chance."""
 
     class Meta:
         ordering = ["name"]

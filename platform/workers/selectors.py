@@ -64,9 +64,10 @@ def live_hosts(*, gpu: bool = False) -> set[str]:
 
 
 def of_drained_hosts(worker: str) -> Q:
-    """Return which work hosts played before they were drained: its results are to be rejudged.
+    """Return which work hosts claimed before they were drained: its results are to be rejudged.
 
-    `worker` is the field that names the worker: "worker__name".
+    They commit what they hold then, so the end of its play does not matter. `worker` is the field that names the
+    worker: "worker__name".
     """
     until = {host.name: host.doubtful_until for host in Host.objects.all() if host.doubtful_until is not None}
     names = defaultdict(list)
@@ -75,7 +76,7 @@ def of_drained_hosts(worker: str) -> Q:
     found = Q(pk__in=[])
     for host, last in until.items():
         # one list for a host: the jobs of a cluster leave many workers of other names
-        found |= Q(**{f"{worker}__in": names[host]}, played_at__lte=last)
+        found |= Q(**{f"{worker}__in": names[host]}, claimed_at__lte=last)
     return found
 
 

@@ -138,7 +138,8 @@ def test_what_a_drained_host_played_is_listed_until_it_is_rejudged(
     worker = Worker.objects.create(name="bad/0", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
     evaluation = Evaluation.objects.get()
     piece = Piece.objects.filter(match__evaluations=evaluation)[0]
-    Piece.objects.filter(pk=piece.pk).update(state="played", worker=worker, played_at=clock.now())
+    now = clock.now()
+    Piece.objects.filter(pk=piece.pk).update(state="played", worker=worker, claimed_at=now, played_at=now)
     Evaluation.objects.update(state="scored")
     Submission.objects.update(state="ready")
     Round.objects.update(state="cancelled")

@@ -42,6 +42,6 @@ def comparisons(match: Match, host: str, audited: Sequence[AuditedPiece]) -> lis
 
 
 def doubtful_pieces() -> QuerySet[Piece]:
-    """Return the pieces that hosts played before they were drained."""
+    """Return the pieces that hosts claimed before they were drained, and played."""
     doubtful = of_drained_hosts("worker__name")
     return Piece.objects.filter(doubtful, kind=Piece.Kind.PLAY, state=Piece.State.PLAYED)

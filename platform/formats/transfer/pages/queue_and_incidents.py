@@ -90,7 +90,7 @@ def rows_to_fix() -> list[RowsToFix]:
 
 
 def _doubtful_runs(kind: type[Run]) -> QuerySet[Any]:
-    """Return the runs that hosts played before they were drained, of the same leaderboards and rounds."""
+    """Return the runs that hosts claimed before they were drained, and played, of the same leaderboards and rounds."""
     return _in_force(kind).filter(of_drained_hosts("worker"), state=Run.State.PLAYED)
 
 

@@ -12,9 +12,12 @@ import pytest
 from core import clock
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee.kept_frame_bytes import pack
-from formats.query.matches import match_session, repeated_pieces
+from formats.query.matches import match_session, piece_queue, repeated_pieces
 from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.repeated_pieces import REPEATED
+from tests.platform.claims import claim_piece
+from workers import host_comparisons
 from workers.models import Host, HostComparison, Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,6 +105,19 @@ def test_the_pieces_of_a_drained_host_are_listed(match: Match, make_worker: Make
     assert set(repeated_pieces.doubtful_pieces()) == set(Piece.objects.filter(worker__in=workers[:2]))
     Host.objects.update(doubtful_until=clock.now())
     assert {piece.worker_id for piece in repeated_pieces.doubtful_pieces()} == {workers[0].pk, workers[1].pk}
+
+
+def test_the_piece_that_a_host_held_when_it_was_drained_is_listed(
+    match: Match, make_worker: MakeWorker, played: Callable[[Piece], PlayedPiece]
+) -> None:
+    held = claim_piece(make_worker("bad/0"))
+    assert held is not None
+    values = {"at": clock.now(), "subject": "match 1", "player": "sha256:1", "compared": 128, "unequal": 6}
+    for _ in range(4):
+        host_comparisons.record([HostComparison(played_on="bad", repeated_on=name, **values) for name in "abc"])
+    assert Host.objects.get().is_drained
+    piece_queue.commit(held, played(held.piece))
+    assert list(repeated_pieces.doubtful_pieces()) == [held.piece]
 
 
 def test_the_pieces_of_a_node_are_listed_whichever_jobs_played_them(
