@@ -192,7 +192,10 @@ def _claim_first(
             if piece is None:
                 return None
             if take(piece, now, worker=worker):
-                Match.objects.filter(pk=piece.match_id, state=Match.State.WAITING).update(state=Match.State.PLAYING)
+                # not one that a request holds, which may wait for this piece: the next claim marks it
+                free = Match.objects.select_for_update(skip_locked=True, no_key=True)
+                begun = free.filter(pk=piece.match_id, state=Match.State.WAITING).values("pk")
+                Match.objects.filter(pk__in=begun).update(state=Match.State.PLAYING)
                 return Claim(piece, worker)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 from django.db import connection, connections
@@ -16,7 +18,7 @@ from competitions.models import SampleSet
 from core import clock
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import piece_queue
+from formats.query.matches import match_requests, piece_queue
 from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_queue import Claim
@@ -24,6 +26,7 @@ from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.piece_work import pieces
 from formats.query.matches.selectors import queue_of, waiting
 from tests.platform.claims import claim_piece
+from workers import work_item_queue
 from workers.lease import LostClaimError
 from workers.models import Worker
 from workers.work_item_queue import with_items
@@ -275,6 +278,45 @@ def test_concurrent_workers_play_each_piece_once(
     assert SampleResult.objects.count() == 16
     assert set(Piece.objects.values_list("fence", "faults")) == {(1, 0)}
     assert notifications.count("leaderboards.score") == 2
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no locks of rows: writers wait for each other")
+@pytest.mark.django_db(transaction=True)
+def test_a_request_that_meets_a_claim_of_its_match_waits_for_it(
+    match: Match, make_worker: MakeWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match.pieces.update(queued_at=clock.database_now() + HOUR)  # of a team of low priority
+    held, requested = threading.Event(), threading.Event()
+    find, take = match_requests._locked_matches, work_item_queue.take
+
+    def found(*args: Any) -> Any:
+        matches = find(*args)
+        requested.set()
+        return matches
+
+    def taken(*args: Any, **worker: Any) -> bool:
+        is_taken = take(*args, **worker)
+        held.set()
+        requested.wait(timeout=20)
+        time.sleep(0.5)  # until the request waits for the piece
+        return is_taken
+
+    def request() -> None:
+        held.wait(timeout=20)
+        try:
+            requested_again(match, match.sample_set)
+        finally:
+            connections.close_all()
+
+    monkeypatch.setattr(match_requests, "_locked_matches", found)
+    monkeypatch.setattr(piece_queue, "take", taken)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(request)
+        claim = claim_piece(make_worker("one"))
+        other.result()
+    assert claim is not None
+    assert match.pieces.get(pk=claim.piece.pk).state == "claimed"
+    assert match.pieces.filter(state="waiting", queued_at__gt=clock.database_now()).count() == 0
 
 
 @pytest.mark.django_db
