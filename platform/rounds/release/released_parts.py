@@ -97,6 +97,8 @@ def release(*, round_: Round, part: str, by: User, reason: str) -> Release:
         _check_may_be_public(round_, part)
         if part == Release.Part.BUNDLE and entries_with_hidden_titles(round_).exists():
             raise Refusal(f"a submission of {round_} was hidden meanwhile", fix="release the bundle again")
+        if part in _SIGNED and Round.objects.get(pk=round_.pk).outcome != round_.outcome:
+            raise Refusal(f"the outcome of {round_.title} changed meanwhile", fix="release it again")
         row = Release.objects.create(
             round=round_, part=part, released_at=clock.now(), released_by=by, content=content, key=key
         )

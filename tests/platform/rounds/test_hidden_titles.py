@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
 from accounts.models import Membership, User
 from core import object_store
-from core.errors import HostFault
+from core.errors import HostFault, Refusal
 from evaluation.bundle.objections_file_check import verify_objections
 from evaluation.formats.query.bundle.verify import verify
 from rounds.models import Release, Round
@@ -19,6 +19,7 @@ from rounds.objections.closing import answer
 from rounds.objections.filing import file_objection
 from rounds.publishing.publication import publish
 from rounds.release import released_parts
+from rounds.release.objections_file import objections_of
 from rounds.release.released_parts import open_part, public_entries, release, released, withdraw
 from rounds.release.signing_keys import public_key
 from submissions import hiding
@@ -106,6 +107,31 @@ def test_released_objections_are_released_again_with_the_new_bundle(
     assert (report.ok, report.summary[2]) == (True, f"some concern the outcome {before}, before it was made again")
     (problem,) = verify_objections(BytesIO(content), public_key(), before).problems
     assert problem.text == f"it is about the outcome {round_.outcome}, not about {before}"
+
+
+def test_objections_name_no_outcome_that_was_made_again_meanwhile(
+    env: RoundFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    round_, submission = published(env)
+    Round.objects.filter(pk=round_.pk).update(objection_days=1)
+    round_.refresh_from_db()
+    env.clock.at = env.clock.at + timedelta(days=2)
+
+    def meanwhile(shown: Round) -> IO[bytes]:
+        file = objections_of(shown)
+        hiding.hide(submission=submission, by=env.organiser, reason="It names a password.")
+        other = Round.objects.get(pk=shown.pk)
+        release(round_=other, part=Release.Part.BUNDLE, by=env.organiser, reason="the end")
+        return file
+
+    with monkeypatch.context() as slow:
+        slow.setattr(released_parts, "objections_of", meanwhile)
+        with pytest.raises(Refusal, match="the outcome of R changed meanwhile"):
+            release(round_=round_, part=Release.Part.OBJECTIONS, by=env.organiser, reason="the end")
+    current = Round.objects.get(pk=round_.pk)
+    release(round_=current, part=Release.Part.OBJECTIONS, by=env.organiser, reason="the end")
+    with open_part(current, Release.Part.OBJECTIONS).open() as objections:
+        assert verify_objections(objections, public_key(), current.outcome).ok
 
 
 def test_no_code_of_its_repository_is_public(env: RoundFixture) -> None:
