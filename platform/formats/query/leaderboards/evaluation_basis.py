@@ -131,19 +131,12 @@ def opposing_pool_keys(tracks: Iterable[Track]) -> dict[int, int | None]:
 
 def keys_in_force(tracks: Iterable[Track]) -> dict[int, BasisKey | None]:
     """Return the key of the `ranking_basis` of each track, by the key of the track, in one query."""
-    rows = _with_keys_in_force().filter(pk__in=[track.pk for track in tracks])
-    return {key: (pool, rules, samples) if pool and rules and samples else None for key, pool, rules, samples in rows}
-
-
-@cache
-def _with_keys_in_force() -> QuerySet[Track, Any]:
-    # made once, as in `_valid_now`
     pools = Pool.objects.filter(track__competition=OuterRef("competition")).order_by("-number").values("pk")
     versions = RulesVersion.objects.filter(competition=OuterRef("competition")).order_by("-version").values("pk")
     sets = SampleSet.objects.filter(
         competition=OuterRef("competition"), purpose=SampleSet.Purpose.VALIDATION, drawn_from__isnull=True
     )
-    return Track.objects.values_list(
+    rows = Track.objects.filter(pk__in=[track.pk for track in tracks]).values_list(
         "pk",
         Case(
             When(name=MODEL, then=Subquery(pools.filter(track__name=UNTARGETED)[:1])),
@@ -152,6 +145,7 @@ def _with_keys_in_force() -> QuerySet[Track, Any]:
         Subquery(versions[:1]),
         Subquery(sets.order_by("-pk").values("pk")[:1]),
     )
+    return {key: (pool, rules, samples) if pool and rules and samples else None for key, pool, rules, samples in rows}
 
 
 def measured_under(key: BasisKey | None) -> Q:
