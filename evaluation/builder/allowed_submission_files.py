@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -21,6 +22,8 @@ BINDER_DIRECTORIES = ("binder", ".binder")
 DEFAULT_CHECKOUT_BYTES = 2 << 30
 """The limit on the sum of all files of a submission, if `GAUNTLET_MAX_CHECKOUT_BYTES` does not set another one."""
 
+DEFAULT_FILE_BYTES = 256 << 20
+"""The limit on one file of a submission, if `GAUNTLET_MAX_FILE_BYTES` does not set another one."""
 
 MAX_LINKS = 100
 """The limit on symbolic links: following each costs time in a push."""
@@ -104,21 +107,25 @@ def _kind(mode: int) -> str:
 def check_tree_size(source: Path) -> LimitUse:
     """Return the size of the files below `source`, beside the limit of the site.
 
-    Raise `BuildRefusal` if the files below `source` have more bytes, or it has more links, than the site accepts.
+    Raise `BuildRefusal` if the files below `source`, or one of them, have more bytes, or it has more links, than the
+    site accepts.
 
-    Raise `HostRefusal` if `GAUNTLET_MAX_CHECKOUT_BYTES` is not a number.
+    Raise `HostRefusal` if `GAUNTLET_MAX_CHECKOUT_BYTES` or `GAUNTLET_MAX_FILE_BYTES` is not a number.
     """
-    text = os.environ.get("GAUNTLET_MAX_CHECKOUT_BYTES", "").strip() or str(DEFAULT_CHECKOUT_BYTES)
-    try:
-        most = int(text)
-    except ValueError as error:
-        name = "GAUNTLET_MAX_CHECKOUT_BYTES"
-        raise HostRefusal(f"{name}={text!r}: not a whole number", fix=f"correct {name}, or unset it") from error
+    most = _most_bytes("GAUNTLET_MAX_CHECKOUT_BYTES", DEFAULT_CHECKOUT_BYTES)
+    most_of_file = _most_bytes("GAUNTLET_MAX_FILE_BYTES", DEFAULT_FILE_BYTES)
     entries = tree_entries(source)
-    total = sum((source / entry.path).lstat().st_size for entry in entries)
+    sizes = {entry.path: (source / entry.path).lstat().st_size for entry in entries}
+    for path, size in sizes.items():
+        if size > most_of_file and not _ignored_by_git(source, path):
+            raise BuildRefusal(
+                f"{path} has {_mebibytes(size)}; a file may have at most {_mebibytes(most_of_file)}",
+                fix="make it smaller (half-precision weights, or several files)",
+            )
+    total = sum(sizes.values())
     if total > most:
         raise BuildRefusal(
-            f"the files have {total / (1 << 20):,.1f} MiB in total; at most {most / (1 << 20):,.1f} MiB are allowed",
+            f"the files have {_mebibytes(total)} in total; at most {_mebibytes(most)} are allowed",
             fix="keep only what your player needs when it runs",
         )
     if (links := sum(entry.link is not None for entry in entries)) > MAX_LINKS:
@@ -127,6 +134,28 @@ def check_tree_size(source: Path) -> LimitUse:
             fix="use the files themselves, or links to folders",
         )
     return LimitUse("files of the repository", total, most, Unit.BYTES)
+
+
+def _most_bytes(name: str, default: int) -> int:
+    text = os.environ.get(name, "").strip() or str(default)
+    try:
+        return int(text)
+    except ValueError as error:
+        raise HostRefusal(f"{name}={text!r}: not a whole number", fix=f"correct {name}, or unset it") from error
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / (1 << 20):,.1f} MiB"
+
+
+def _ignored_by_git(source: Path, path: PurePosixPath) -> bool:
+    """Return whether `path` stays out of commits, as the data that somebody trains on."""
+    # no program that a configuration in the directory names
+    command = ["git", "-c", "core.fsmonitor=false", "check-ignore", "--quiet", "--", str(path)]
+    try:
+        return subprocess.run(command, cwd=source, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    except OSError:  # no git
+        return False
 
 
 def configuration_directory(source: Path) -> Path:

@@ -92,10 +92,14 @@ class GivenCompetition:
         published = kept.get("order", "published") == "published"
         if self.archive and dataset is None and (source != BUNDLED_SOURCE or not published):
             return _archived(self.archive)
+        if source.startswith("released:"):
+            return _all_samples(load_dataset(source))
         if not published:
             raise Refusal(
                 "the development samples are in an order that only the site knows",
-                fix="name the competition by its address: --competition SITE/competitions/SLUG",
+                fix=f"leave --dataset out, or download {self.archive} and add --dataset released:FILE"
+                if self.archive
+                else "name the competition by its address: --competition SITE/competitions/SLUG",
             )
         data, split = load_dataset(source), str(kept["split"])
         skip, count = int(kept.get("skip", 0)), int(kept["count"])
@@ -231,9 +235,13 @@ def _archived(address: str) -> tuple[Dataset, str, tuple[Sample, ...]]:
                 f"the development samples cannot be read from {address}: {error}",
                 fix="name the data set on this computer with --dataset; the competition's page says which it is",
             ) from None
-        dataset = released(file)
-        (split,) = dataset.splits
-        return dataset, split, dataset.samples(split)
+        return _all_samples(released(file))
+
+
+def _all_samples(dataset: Dataset) -> tuple[Dataset, str, tuple[Sample, ...]]:
+    """Return the samples of an archive, with the targets that it has."""
+    (split,) = dataset.splits
+    return dataset, split, dataset.samples(split)
 
 
 def _as_of_the_engine(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         from evaluation.cli.missing_packages import refusal_of
 
-        missing = refusal_of(error) if isinstance(error, ModuleNotFoundError) else None
+        missing = refusal_of(error)
         if missing is not None:
             print_error(str(missing))
             return USAGE

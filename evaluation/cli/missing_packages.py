@@ -1,4 +1,4 @@
-"""Packages that the kit leaves out: the extra that has one, and the command that installs it."""
+"""Packages that the kit leaves out, with the command that installs them; and git, which it does not bring along."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ _EXTRA = "players"
 """The extra whose modules have the names of their packages; that of `builds` is imported in one place only."""
 
 
-def refusal_of(error: ModuleNotFoundError) -> Refusal | None:
-    """Return what to tell a person about a module that is not installed; None for one that no extra has."""
+def refusal_of(error: Exception) -> Refusal | None:
+    """Return what to tell a person about a module or a git that is not installed; None for any other error."""
+    if isinstance(error, FileNotFoundError) and error.filename == "git":
+        return Refusal("this needs git, which is not installed", fix="install it, as with `apt-get install git`")
+    if not isinstance(error, ModuleNotFoundError):
+        return None
     module = (error.name or "").partition(".")[0]
     packages = {package.name: package for package in _packages()}
     if module not in packages:

@@ -31,7 +31,9 @@ class TeamWorkingCopy:
             raise Refusal(f"{directory} is not a directory", fix="name the directory of a repository")
         try:
             top = cls(directory).git("rev-parse", "--show-toplevel")
-        except Refusal:
+        except Refusal as refusal:
+            if "safe.directory" in refusal.problem:  # another user's: git says what to do about it
+                raise
             raise Refusal(
                 f"{directory.resolve()} is in no git repository", fix="clone the repository of your team's page"
             ) from None

@@ -243,7 +243,7 @@ def open_part(round_: Round, part: str) -> Download:
     if row is None:
         raise Refusal(f"{part} of {round_} is not released")
     if row.part == Release.Part.CODE:
-        raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/KIND.git")
+        raise Refusal("code is cloned, not downloaded", fix="git clone SITE/git/public/TEAM/TRACK.git")
     if row_of is None:
         return _download(round_, part, partial(object_store.open_object, row.content), _ENDINGS[Release.Part(row.part)])
     images = format_of(round_).perturbed_images(round_, int(row_of[1]))

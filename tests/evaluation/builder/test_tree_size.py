@@ -1,7 +1,8 @@
-"""Limits on the files of a submission together, as `gauntlet check` applies them."""
+"""Limits on the files of a submission, together and each, as `gauntlet check` applies them."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,15 @@ def test_a_wrong_setting_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GAUNTLET_MAX_CHECKOUT_BYTES", "2 GiB")
     with pytest.raises(HostRefusal, match="GAUNTLET_MAX_CHECKOUT_BYTES='2 GiB'"):
         check_tree_size(tmp_path)
+
+
+def test_a_file_that_the_site_does_not_take_is_refused_unless_git_ignores_it(tmp_path: Path) -> None:
+    with (tmp_path / "weights.bin").open("wb") as file:
+        file.truncate((256 << 20) + 1)
+    with pytest.raises(BuildRefusal, match=r"weights\.bin has 256\.0 MiB; a file may have at most 256\.0 MiB"):
+        check_tree_size(tmp_path)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    with pytest.raises(BuildRefusal, match=r"weights\.bin has"):
+        check_tree_size(tmp_path)
+    (tmp_path / ".gitignore").write_text("weights.bin\n")
+    check_tree_size(tmp_path)

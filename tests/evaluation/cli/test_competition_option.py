@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from evaluation.cli.competition_option import of_answer, read_competition
 from evaluation.cli.query_submission_check import _named_opponent
@@ -110,6 +113,31 @@ def test_samples_in_an_order_that_only_the_site_knows_come_from_the_site(small: 
     small.write_text(FILE + 'order = "shuffled"\n')
     with pytest.raises(Refusal, match="an order that only the site knows"):
         read_competition(str(small)).read_samples()
+
+
+@pytest.mark.parametrize("order", ["published", "secret"])
+def test_the_archive_of_a_competition_s_samples_can_be_one_that_was_downloaded(
+    small: Path, tmp_path: Path, order: str
+) -> None:
+    file, images = tmp_path / "small-development.zip", digits().samples("dev", 2)
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("classes.json", json.dumps(digits().class_names))
+        archive.writestr("samples.csv", f"number,label,target\n0,{images[0].label},7\n1,{images[1].label},8\n")
+        for sample in images:
+            with archive.open(f"images/{sample.number:05d}.png", "w") as picture:
+                Image.fromarray(sample.image).save(picture, "png")
+    small.write_text(FILE + f'order = "{order}"\n')
+    of_site = replace(read_competition(str(small)), archive="https://arena.example/development.zip")
+    _, _, samples = of_site.read_samples(f"released:{file}")
+    assert [(sample.number, sample.target) for sample in samples] == [(0, 7), (1, 8)]
+    assert (samples[1].image == images[1].image).all()
+
+
+def test_a_data_set_whose_order_only_the_site_knows_is_replaced_by_its_archive(small: Path) -> None:
+    small.write_text(FILE + 'order = "secret"\n')
+    of_site = replace(read_competition(str(small)), archive="https://arena.example/development.zip")
+    with pytest.raises(Refusal, match=r"download https://arena\.example/development\.zip and add --dataset released:"):
+        of_site.read_samples("digits")
 
 
 def test_options_that_the_competition_decides_are_refused(gauntlet: Gauntlet, small: Path) -> None:

@@ -28,9 +28,22 @@ def test_a_command_that_needs_pytorch_says_how_to_get_it(
     assert "gauntlet-arena" not in err, "an index might have a package of this name"
 
 
+def test_a_command_that_needs_git_says_that_it_is_not_installed(
+    gauntlet: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUNTLET_SITE", "http://127.0.0.1:9")
+    monkeypatch.setenv("GAUNTLET_TOKEN", "secret")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, _, err = gauntlet("submit", tmp_path)
+    assert (status, "this needs git, which is not installed" in err) == (2, True), err
+    assert "Traceback" not in err
+
+
 def test_other_modules_are_errors_of_this_program() -> None:
     assert refusal_of(ModuleNotFoundError("No module named 'x'", name="x")) is None
     assert refusal_of(ModuleNotFoundError("No module named 'django'", name="django")) is None
+    assert refusal_of(FileNotFoundError(2, "No such file or directory", "weights")) is None
 
 
 def test_a_build_that_needs_repo2docker_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -401,6 +401,16 @@ def test_pictures_that_the_site_does_not_show_are_refused(
     assert not (tmp_path / "pictures").exists()
 
 
+def test_a_repository_of_another_user_of_the_computer_is_called_that(
+    gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    login(alice)
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # as git's own tests do: root alone gives files away
+    status, _, err = gauntlet("submit", copy)
+    assert (status, "git config --global --add safe.directory" in err) == (2, True), err
+
+
 def test_a_rejected_push_uses_no_slot_and_leaves_no_tag(
     gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion
 ) -> None:

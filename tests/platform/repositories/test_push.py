@@ -54,6 +54,17 @@ def test_a_push_is_accepted_and_can_be_cloned(arena: Site, copy: WorkingCopy, to
     assert arena.settled() == []
 
 
+def test_a_clone_has_the_files_of_the_branch_that_was_pushed_whatever_its_name(
+    arena: Site, copy: WorkingCopy, token: str, tmp_path: Path
+) -> None:
+    copy.git("push", arena.url(token), "main:master")
+    said = copy.git("clone", arena.url(token), str(tmp_path / "clone"))
+    assert "unable to checkout" not in said
+    assert (tmp_path / "clone" / "main.py").read_text() == "print('plays')\n"
+    copy.git("push", arena.url(token), "main:another")
+    assert "ref: refs/heads/master\tHEAD" in copy.git("ls-remote", "--symref", arena.url(token), "HEAD")
+
+
 def test_a_repository_accepts_more_pushes_and_deleted_branches(arena: Site, copy: WorkingCopy, token: str) -> None:
     copy.git("push", arena.url(token), "main", "main:idea")
     copy.commit({"more.py": "1\n"})
