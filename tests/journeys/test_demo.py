@@ -51,8 +51,8 @@ def workers_of(site: Site) -> tuple[int, int]:
 def test_a_laptop_without_services_plays_it_until_a_process_of_it_ends(
     make_site: MakeSite, board_rows: Callable[[str], list[str]], page: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """On SQLite and without Redis; `test_compose` plays in the Docker sandbox."""
-    site = make_site(DATABASE_URL="", GAUNTLET_BROKER="")
+    """On SQLite and without Redis, behind a proxy; `test_compose` plays in the Docker sandbox."""
+    site = make_site(DATABASE_URL="", GAUNTLET_BROKER="", http_proxy="http://127.0.0.1:9", NO_PROXY="example.org")
     process = site.start()
 
     # 1. a reader makes a first submission with the printed command while the virtual teams push

@@ -68,6 +68,7 @@ class Command(BaseCommand):
             signal.signal(number, _interrupt)
         if given["data"] is not None:
             os.environ["GAUNTLET_DATA"] = str(given["data"].resolve())
+        _leave_proxies_out()
         supervisor = SiteSupervisor(port=given["port"], processes=given["processes"], logs=settings.STATE / "logs")
         try:
             site = DemoSite(
@@ -165,6 +166,13 @@ def _port(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 1 << 16:
         raise ArgumentTypeError(f"{text} is no port; choose a number from 1024 to 65535")
     return int(text)
+
+
+def _leave_proxies_out() -> None:
+    """Let the demo and the processes that it starts reach this computer without a proxy of the environment."""
+    exempt = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if exempt != "*":
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = f"{exempt},127.0.0.1".lstrip(",")
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
