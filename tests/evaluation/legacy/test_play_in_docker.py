@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from io import FileIO
+from io import BytesIO, FileIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaluation.builder.build_context_tar import tree_context
+from evaluation.builder.builder_image import make_builder_image
+from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.image_archive import BuiltConfig, ImageArchive, compose_config, docker_archive, write_layer
 from evaluation.builder.lean_build_steps import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
@@ -29,6 +33,7 @@ from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from evaluation.sandbox.base import Resources
 from evaluation.sandbox.docker_sandbox import DockerSandbox
 from evaluation.sandbox.sdk_tree import SDK
+from tests.evaluation.builder.test_frozen_images import FolderStore
 from tests.evaluation.legacy.conftest import REPOSITORIES, RULES, samples
 
 pytestmark = pytest.mark.docker
@@ -108,3 +113,40 @@ def test_a_host_without_the_image_says_how_to_make_it(monkeypatch: pytest.Monkey
     with pytest.raises(HostRefusal, match="needs the image gauntlet-legacy:nowhere") as refused:
         any_year_builder("docker").build(REPOSITORIES / "plain-attack", on_log=print)
     assert "make legacy-image" in str(refused.value)
+
+
+@pytest.fixture
+def small_legacy_image(sandbox: DockerSandbox) -> Iterator[str]:
+    """A small legacy image with layers that the base image lacks, and with its builder image."""
+    name, client = f"gauntlet-test-{uuid.uuid4().hex}:latest", sandbox.client
+    small = client.images.list("gauntlet-debian") or [client.images.get(str(sandbox.base_image))]
+    recipe = f"FROM {small[0].id}\nENV PATH=/usr/local/bin:/usr/bin:/bin\nRUN touch /{uuid.uuid4().hex}\n"
+    image, _ = client.images.build(fileobj=BytesIO(recipe.encode()), tag=name, rm=True, network_mode="none")
+    try:
+        builder = make_builder_image(name)
+        yield name
+        client.images.remove(builder, force=True)
+    finally:
+        client.images.remove(str(image.id), force=True)
+
+
+@pytest.mark.slow(60)
+def test_a_player_of_2018_is_fetched_by_a_host_that_never_built_one(
+    sandbox: DockerSandbox, small_legacy_image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    monkeypatch.setenv(IMAGE_VARIABLE, small_legacy_image)
+    source = tmp_path / "source"
+    shutil.copytree(REPOSITORIES / "plain-attack", source)
+    (source / "unique.txt").write_text(uuid.uuid4().hex)
+    store = FolderStore(tmp_path / "store")
+    image = str(any_year_builder("docker", store).build(source, on_log=print).image)
+    layers = sandbox.client.images.get(image).attrs["RootFS"]["Layers"]
+    sandbox.client.images.remove(image, force=True)
+
+    fetching = any_year_builder("docker", store)
+    assert isinstance(fetching, DockerBuilder)
+    fetching.fetch(image)
+
+    assert sandbox.client.images.get(image).attrs["RootFS"]["Layers"] == layers
+    sandbox.client.images.remove(image, force=True)

@@ -92,7 +92,10 @@ class LegacyDockerBuilder(DockerBuilder):
         with tempfile.TemporaryDirectory(prefix="gauntlet-2018-") as name:
             folder = Path(name) / "source"
             write_image_source(source, submission, folder)
-            return self._on_legacy_image.build(folder, on_log=on_log)
+            player = self._on_legacy_image.build(folder, on_log=on_log)
+        # with the layers of the legacy image: to `fetch`, those of the base image alone are known
+        self._on_legacy_image.keep(str(player.image))
+        return player
 
 
 def write_image_source(source: Path, submission: Submission2018, target: Path) -> None:
