@@ -98,6 +98,8 @@ class BuildContainer:
         self._proxy = proxy
         self.name = f"gauntlet-build-{uuid.uuid4().hex}"
         self._containers: list[str] = []
+        self._context_bytes = 0
+        self._counted_apart: tuple[str, ...] = ()
 
     def __enter__(self) -> BuildContainer:
         with as_fault("creating the storage of a build"):
@@ -134,6 +136,7 @@ class BuildContainer:
         container = self._create(["sh", "-euc", _START, "build", *words], proxy=self._proxy)
         with tempfile.TemporaryFile() as archive, as_fault("sending the context of a build"):
             write_context(_below(_CONTEXT_NAME, context), archive)
+            self._context_bytes = archive.tell()
             archive.seek(0)
             self._client.api.put_archive(container, _STORE, archive)
         code = run_container(self._client, container, log, watch)
@@ -157,13 +160,19 @@ class BuildContainer:
         )
 
     def used(self) -> DiskSpace:
-        """Return what the storage holds now, counted in a container without code of the submission."""
-        count = f"du -s -k {_STORE}; du -s --inodes {_STORE}"
+        """Return what the build holds of the storage now, counted in a container without code of the submission.
+
+        The context and the exported layers are not among it: the site put them there.
+        """
+        places = " ".join((*self._counted_apart, _STORE))  # a file is counted with the first one
+        count = f"du -s -k {places}; du -s --inodes {places}"
         container = self._create(["sh", "-c", count], user="0:0", capabilities=("DAC_READ_SEARCH",))
         lines: list[str] = []
         run_container(self._client, container, lines.append, lambda: None)
         counted = [int(line.split()[0]) for line in lines if line.endswith(f"\t{_STORE}")]
-        return DiskSpace(counted[1], counted[0] << 10) if len(counted) == 2 else DiskSpace()
+        if len(counted) != 2:
+            return DiskSpace()
+        return DiskSpace(counted[1], max(0, (counted[0] << 10) - self._context_bytes))
 
     def export(self, folder: Path, base_layers: Sequence[str], watch: Watch) -> Exported:
         """Copy the result of the build into `folder`. Raise `TooLargeError` or `UnreadableError`.
@@ -174,6 +183,7 @@ class BuildContainer:
             for container in list(self._containers):
                 self._client.api.remove_container(container, force=True, v=True)
                 self._containers.remove(container)
+        self._counted_apart = (_OUT,)
         limit = str(self._settings.max_image_bytes)
         # isolated, and with a home of its own: the build may have left modules and settings in its home
         words = ["buildah", "unshare", "python3", "-I", "-c", _EXPORT.read_text(encoding="utf-8")]

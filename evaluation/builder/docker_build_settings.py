@@ -88,7 +88,8 @@ class BuildSettings:
             extra_index_url=local(self.extra_index_url),
             find_links=local(self.find_links),
         )
-        return local_settings, Reach(frozenset(host.lower() for host in self.hosts), tuple(mirrors))
+        hosts = frozenset(host.lower() for host in self.hosts)
+        return local_settings, Reach(hosts, tuple(mirrors), uses_public_index=self.index_url is None)
 
     def mirror_arguments(self) -> tuple[tuple[str, str], ...]:
         """Return the configured mirrors by name; a directory of this host is for lean builds only."""

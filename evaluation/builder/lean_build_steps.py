@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from evaluation.builder.allowed_submission_files import configuration_directory
 from evaluation.builder.requirements_reader import read_requirements
 from evaluation.domain.errors import BuildRefusal
@@ -144,7 +146,7 @@ def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str],
         relative = path.relative_to(source)
         lines = read_requirements(path, name=str(relative))
         has_addresses = any(line.requirement and line.requirement.url for line in lines)
-        if all(line.requirement is not None for line in lines):
+        if not any(line.requirement is None or _is_file(line.requirement) for line in lines):
             mounted = f"/run/src/{relative}"
             mount = f"RUN --mount=type=bind,source={SOURCE_DIRECTORY}/{relative},target={mounted} "
             known = f"python3 /run/operator/{MET_SCRIPT} {mounted}"
@@ -156,6 +158,10 @@ def _pip_steps(source: Path, configuration: Path) -> tuple[list[str], list[str],
     if configuration == source and _is_package(source):
         late.append(f"{pip} .")
     return early, late, has_addresses
+
+
+def _is_file(requirement: Requirement) -> bool:
+    return (requirement.url or "").startswith("file:")
 
 
 def _is_package(source: Path) -> bool:

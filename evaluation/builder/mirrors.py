@@ -62,13 +62,14 @@ class Reach:
 
     hosts: frozenset[str]
     mirrors: tuple[Mirror, ...] = ()
+    uses_public_index: bool = True
+    """Whether no mirror stands in for the public index: extra mirrors do not."""
 
     @property
     def needed(self) -> frozenset[str]:
         """The mirrors and hosts whose failure makes a missing package a platform error."""
-        if self.mirrors:
-            return frozenset(mirror.origin for mirror in self.mirrors)
-        return frozenset(_PUBLIC_INDEX) & self.hosts
+        public = frozenset(_PUBLIC_INDEX) & self.hosts if self.uses_public_index else frozenset()
+        return public | {mirror.origin for mirror in self.mirrors}
 
     def allows(self, host: str) -> bool:
         """Return True if a build may connect to `host`."""

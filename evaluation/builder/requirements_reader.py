@@ -71,7 +71,7 @@ def read_requirements(path: Path, *, name: str) -> list[RequirementLine]:
     found = []
     for number, joined in _joined(text):
         line = re.sub(r"(^|\s)#.*$", "", joined).strip()
-        if line and not _names_an_index(line):
+        if line and not _names_indexes(line):
             found.append(RequirementLine(name, number, line, _requirement(line, f"{name}, line {number}")))
     return found
 
@@ -92,9 +92,14 @@ def _joined(text: str) -> Iterator[tuple[int, str]]:
         yield first, "".join(parts)
 
 
+def _names_indexes(line: str) -> bool:
+    """Return True if a line has only options for indexes: pip reads several ones of a line."""
+    return all(_names_an_index(option) for option in re.split(r"\s+(?=-)", line))
+
+
 def _names_an_index(line: str) -> bool:
     option, _, value = re.sub(r"[\s=]+", " ", line, count=1).partition(" ")
-    local = option in ("-f", "--find-links") and "://" not in value
+    local = option in ("-f", "--find-links") and ("://" not in value or value.startswith("file:"))
     return option in _INDEX_OPTIONS and not local
 
 

@@ -14,8 +14,8 @@ from django.db import close_old_connections
 
 from competitions.rules_reader import Rules
 from core import event_log, submission_traces
-from core.errors import Refusal
-from evaluation.domain.errors import ManifestRefusal, SlowBuildRefusal
+from core.errors import HostFault, Refusal
+from evaluation.domain.errors import HostRefusal, ManifestRefusal, SlowBuildRefusal
 from evaluation.domain.smoke_test_result import SmokeCheck
 from submissions import build_order, build_queue, player_builds, smoke_test_pictures
 from submissions.build_logs import LogWriter, clean
@@ -118,6 +118,8 @@ def _work(build: Build, writer: LogWriter, require: Callable[[], None]) -> None:
             raise LostClaimError
         writer.begin(LogChunk.Stage.SMOKE)
         _check(build, player, stage, writer, require)
+    except HostRefusal as refusal:  # another host may have what this one lacks
+        raise HostFault(f"this host is misconfigured: {refusal}") from refusal
     except Refusal as refusal:
         close_old_connections()
         shorten = player_builds.host_paths(submission).shorten

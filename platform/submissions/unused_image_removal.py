@@ -110,9 +110,12 @@ def keep() -> None:
 
 def _remove_images(sandbox: DockerSandbox) -> int:
     needed = needed_players()
+    # the label is the digest of the recipe, which a player of its second build does not have
+    images = set(Player.objects.filter(digest__in=needed).exclude(image="").values_list("image", flat=True))
     removed = 0
     for image in sandbox.client.images.list(filters={"label": DIGEST_LABEL}):
-        if image.labels[DIGEST_LABEL] in needed or _made_at(image.attrs["Created"]) > clock.now() - GRACE:
+        is_needed = image.labels[DIGEST_LABEL] in needed or image.id in images
+        if is_needed or _made_at(image.attrs["Created"]) > clock.now() - GRACE:
             continue
         try:
             sandbox.client.images.remove(str(image.id), force=True)

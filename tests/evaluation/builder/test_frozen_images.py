@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,7 @@ from docker.types import Mount
 
 from evaluation.builder import build_container
 from evaluation.builder.build_container import BUILD_LABEL, BuildContainer, sweep
+from evaluation.builder.build_context_tar import ContextEntry
 from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.docker_builder import DockerBuilder, builder_image_name
@@ -201,6 +203,23 @@ def test_a_build_whose_result_is_not_read_to_its_end_leaves_nothing(
         with pytest.raises(UnreadableError, match="out/more is not a file"), build as container:
             container.export(tmp_path, [], lambda: None)
         assert client.containers.list(all=True, filters={"name": build.name}) == []
+
+
+def test_what_the_site_puts_into_the_storage_of_a_build_is_not_what_the_build_used(tmp_path: Path) -> None:
+    settings = BuildSettings(network="none")
+    size = 32 << 20
+    dockerfile = f"FROM {settings.base_image}\nCOPY weights /weights\n".encode()
+    context = [ContextEntry("Dockerfile", dockerfile), ContextEntry("weights", os.urandom(size))]
+    with closing(docker.from_env()) as client:
+        base = client.images.get(settings.base_image)
+        name = builder_image_name(str(base.id))
+        with BuildContainer(client, settings, image=name, proxy=None) as container:
+            container.build("Dockerfile", (), context, print, lambda: None)
+            built = container.used()
+            container.export(tmp_path, base.attrs["RootFS"]["Layers"], lambda: None)
+            exported = container.used()
+    assert size <= built.bytes < 1.5 * size
+    assert size <= exported.bytes < 1.5 * size
 
 
 def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:

@@ -43,6 +43,15 @@ def test_a_build_knows_no_password_of_a_mirror() -> None:
     assert all("s3cr3t" not in value for _, value in known.mirror_arguments())
 
 
+def test_the_public_index_is_needed_unless_a_mirror_replaces_it() -> None:
+    _, beside = BuildSettings(extra_index_url="https://plain.example/simple").reach()
+    _, links = BuildSettings(find_links="https://plain.example/wheels/").reach()
+    _, instead = BuildSettings(index_url="https://plain.example/simple").reach()
+
+    assert beside.needed == links.needed == {"https://plain.example", "pypi.org", "files.pythonhosted.org"}
+    assert instead.needed == {"https://plain.example"}
+
+
 def test_builds_reach_the_hosts_that_are_set_or_the_public_indexes() -> None:
     _, public = BuildSettings().reach()
     _, own = BuildSettings(hosts=("weights.example",), index_url="https://plain.example/simple").reach()

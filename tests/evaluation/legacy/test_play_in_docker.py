@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from evaluation.builder.build_context_tar import tree_context
+from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.image_archive import BuiltConfig, ImageArchive, compose_config, docker_archive, write_layer
 from evaluation.builder.lean_build_steps import SDK_DIRECTORY, WORK_DIRECTORY
 from evaluation.builder.manifest import read_manifest
-from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.errors import HostRefusal
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.results import Outcome
@@ -105,6 +106,19 @@ def test_a_model_and_an_attack_of_2018_play_in_containers(
 def test_a_host_without_the_image_says_how_to_make_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, sys.prefix)
     monkeypatch.setenv(IMAGE_VARIABLE, "gauntlet-legacy:nowhere")
-    with pytest.raises(BuildRefusal, match="needs the image gauntlet-legacy:nowhere") as refused:
+    with pytest.raises(HostRefusal, match="needs the image gauntlet-legacy:nowhere") as refused:
         any_year_builder("docker").build(REPOSITORIES / "plain-attack", on_log=print)
     assert "make legacy-image" in str(refused.value)
+
+
+def test_the_layers_of_the_legacy_image_are_stored_with_each_player(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that never built one fetches them; what `keep` stores, tests of builds state with a real image."""
+    built = QueryPlayer("plain-attack", ("true",), "digest", image="sha256:1", track=TrackName.UNTARGETED)
+    kept: list[str] = []
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    monkeypatch.setenv(IMAGE_VARIABLE, "gauntlet-legacy:latest")
+    monkeypatch.setattr(DockerBuilder, "has", lambda builder, image: True)
+    monkeypatch.setattr(DockerBuilder, "build", lambda builder, source, *, on_log: built)
+    monkeypatch.setattr(DockerBuilder, "keep", lambda builder, identity: kept.append(identity))
+    assert any_year_builder("docker").build(REPOSITORIES / "plain-attack", on_log=print) is built
+    assert kept == [built.image]

@@ -19,7 +19,7 @@ from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.manifest import MANIFEST_NAME
 from evaluation.builder.tree_digest import tree_digest
-from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.errors import HostRefusal
 from evaluation.domain.players import QueryPlayer
 from evaluation.formats.query.submissions_2018.manifest_2018 import FILE_NAME, Submission2018, is_2018, read_submission
 from evaluation.formats.query.submissions_2018.plan_2018 import plan_2018
@@ -85,14 +85,17 @@ class LegacyDockerBuilder(DockerBuilder):
             return super().build(source, on_log=on_log)
         submission = _checked(source, require_environment(self._environment), on_log)
         if not self.has(self._image):
-            raise BuildRefusal(
+            raise HostRefusal(
                 f"{FILE_NAME}: a submission of 2018 needs the image {self._image}, which this host does not have",
                 fix=f"an operator runs `make legacy-image`; or add a {MANIFEST_NAME}",
             )
         with tempfile.TemporaryDirectory(prefix="gauntlet-2018-") as name:
             folder = Path(name) / "source"
             write_image_source(source, submission, folder)
-            return self._on_legacy_image.build(folder, on_log=on_log)
+            player = self._on_legacy_image.build(folder, on_log=on_log)
+        # with the layers of the legacy image: to `fetch`, those of the base image alone are known
+        self._on_legacy_image.keep(str(player.image))
+        return player
 
 
 def write_image_source(source: Path, submission: Submission2018, target: Path) -> None:
@@ -116,9 +119,9 @@ def write_image_source(source: Path, submission: Submission2018, target: Path) -
 
 
 def require_environment(environment: LegacyEnvironment | None) -> LegacyEnvironment:
-    """Return the legacy environment. Raise `BuildRefusal` if this host has none."""
+    """Return the legacy environment. Raise `HostRefusal` if this host has none."""
     if environment is None:
-        raise BuildRefusal(
+        raise HostRefusal(
             f"{FILE_NAME}: a submission of 2018 needs the legacy environment, which this host does not have",
             fix=f"an operator runs `gauntlet legacy-environment DIR` and sets {VARIABLE}=DIR; or add a {MANIFEST_NAME}",
         )

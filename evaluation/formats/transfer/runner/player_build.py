@@ -14,7 +14,7 @@ from evaluation.builder.docker_build_settings import build_settings_from_environ
 from evaluation.builder.docker_builder import DockerBuilder
 from evaluation.builder.in_place_builder import count_met_requirements
 from evaluation.builder.tree_digest import tree_digest
-from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.errors import HostRefusal
 from evaluation.formats.transfer.metadata import METADATA_NAME, OWN_CONTAINER, Metadata, executable_line, read_metadata
 from evaluation.formats.transfer.runner.legacy_program_check import check_program
 from evaluation.formats.transfer.runner.transfer_player import LegacyStart, TransferPlayer
@@ -32,7 +32,7 @@ def build_player(
     A submission that was written for a container of 2017 runs in the legacy environment, if this host has one. `images`
     builds for Docker; without one, a builder of this host's settings does. `digest` is that of its files where the
     caller has it: otherwise they are hashed. Lines of the log begin with paths of the repository. Raise
-    `ManifestRefusal` or `BuildRefusal` with the fix, or `Fault`.
+    `ManifestRefusal` or `BuildRefusal` with the fix, `HostRefusal` if this host lacks what it needs, or `Fault`.
     """
     source = source.resolve()
     tree_entries(source)  # refuses paths that are not allowed
@@ -83,7 +83,7 @@ def _of_2017(
     # by identity: another image of that name, made later or on another host, has other packages
     image = DockerBuilder(build_settings_from_environment()).identity(name)
     if image is None:
-        raise BuildRefusal(
+        raise HostRefusal(
             f"{METADATA_NAME}: a submission of 2017 needs the image {name}, which this host does not have",
             fix=f'an operator runs `make legacy-image`; or write "container": "{OWN_CONTAINER}"',
         )

@@ -45,7 +45,9 @@ def check_2018(track_name: str, files: Sequence[TreeFile], reader: GitReader) ->
                 fix=f"push to the team's repository {submission.track}.git",
             )
         try:
-            plan = plan_line(plan_2018(folder, require_environment(legacy_environment())))
+            environment = legacy_environment()
+            found = plan_2018(folder, environment) if environment else []
         except HostRefusal as refusal:
             raise Fault(f"the site cannot plan builds of 2018: {refusal.problem}") from refusal
-    return CheckedCommit(submission.title, submission.licence, plan)
+        require_environment(environment)
+    return CheckedCommit(submission.title, submission.licence, plan_line(found))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from core.errors import Fault
 from core.models import Event
 from evaluation.builder.base import LogLine
 from evaluation.formats.query.catalogue import find_baseline
-from evaluation.legacy.environment import VARIABLE
+from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
 from submissions import pipeline
 from submissions.models import QuotaSlot, Submission
+from tests.platform.submissions.pipeline.test_build_2018 import FILES
 from workers.models import Host
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sample_sets")]
@@ -61,6 +64,35 @@ def test_a_broken_legacy_environment_is_a_fault_of_the_host(submit: Submit, monk
     assert attempts_of(submission) == ["host"]
     monkeypatch.delenv(VARIABLE)
     assert advanced(submission).state == Submission.State.READY
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_host_without_the_legacy_environment_costs_a_team_of_2018_nothing(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    submission = submit("untargeted", FILES)
+    for _ in range(3):
+        assert advanced(submission).state == Submission.State.RECEIVED
+    assert set(attempts_of(submission)) == {"host"}
+    assert QuotaSlot.objects.get().state == QuotaSlot.State.USED
+    assert "gauntlet legacy-environment" in Host.objects.get().problem
+
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    assert advanced(submission).state == Submission.State.READY
+
+
+@pytest.mark.docker
+def test_a_host_without_the_legacy_image_costs_a_team_of_2018_nothing(
+    submit: Submit, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SANDBOX = "docker"
+    monkeypatch.setenv(VARIABLE, sys.prefix)
+    monkeypatch.setenv(IMAGE_VARIABLE, "gauntlet-legacy:nowhere")
+    submission = submit("untargeted", FILES)
+    assert advanced(submission).state == Submission.State.RECEIVED
+    assert attempts_of(submission) == ["host"]
+    assert "make legacy-image" in Host.objects.get().problem
 
 
 @pytest.mark.slow(20)

@@ -161,6 +161,31 @@ def test_only_unused_images_are_removed(
         sandbox.client.images.get(superfluous)
 
 
+def test_an_image_of_a_second_build_is_kept_while_its_player_is_needed(
+    submit: Submit, sandbox: DockerSandbox, make_image: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first image of the recipe was lost: the player has another digest than the image's label."""
+    submission = submit("model", {"main.py": ""})
+    image = make_image("sha256:recipe")
+    player = Player.objects.create(
+        competition=submission.repository.track.competition,
+        track_name="model",
+        digest="sha256:second-build",
+        title="Needed",
+        command=["python"],
+        image=image,
+        repository=submission.repository,
+        commit=submission.commit,
+        created_at=clock.now(),
+    )
+    Submission.objects.update(state=Submission.State.READY, player=player)
+    monkeypatch.setattr(clock, "now", lambda: timezone.now() + unused_image_removal.GRACE + timedelta(minutes=1))
+
+    assert unused_image_removal.collect() == 0
+
+    assert sandbox.client.images.get(image).id == image
+
+
 @pytest.fixture
 def small_base(sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A small base image; its id."""
