@@ -25,6 +25,9 @@ DEFAULT_CHECKOUT_BYTES = 2 << 30
 DEFAULT_FILE_BYTES = 256 << 20
 """The limit on one file of a submission, if `GAUNTLET_MAX_FILE_BYTES` does not set another one."""
 
+WHITEOUT = ".wh."
+"""The start of names that layers of images read as the deletion of another file; builds cannot store them."""
+
 MAX_LINKS = 100
 """The limit on symbolic links: following each costs time in a push."""
 
@@ -67,6 +70,8 @@ def _walk(source: Path) -> Iterator[TreeEntry]:
                 path = below / item.name
                 if item.name in IGNORED_NAMES:
                     continue
+                if item.name.startswith(WHITEOUT):
+                    raise BuildRefusal(f"{path}: no name may begin with {WHITEOUT}", fix="rename it")
                 if item.is_symlink():
                     yield TreeEntry(path, link=_link_inside(Path(item.path), root, path))
                 elif item.is_dir(follow_symlinks=False):

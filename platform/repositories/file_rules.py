@@ -15,6 +15,8 @@ from repositories.git_reader import TreeFile
 LFS_POINTER = b"version https://git-lfs"
 MAX_POINTER_BYTES = 1024
 MAX_LINK_BYTES = 4095
+WHITEOUT = ".wh."
+"""The start of names that layers of images read as the deletion of another file; builds cannot store them."""
 MAX_PART_BYTES = 255
 """Limit of file systems for one name in a path."""
 MAX_PATH_BYTES = 3072
@@ -95,6 +97,8 @@ def checkout_bytes(files: Sequence[TreeFile]) -> int:
 def _check_name(file: TreeFile) -> None:
     if not file.path.isprintable():
         raise Refusal(f"the name {file.path!a} has control characters or is not UTF-8", fix="rename the file: git mv")
+    if any(part.startswith(WHITEOUT) for part in file.path.split("/")):
+        raise Refusal(f"{file.path}: no name may begin with {WHITEOUT}", fix="rename it: git mv")
     _check_parts(f"the path {file.path[:80]}...", file.path, fix="use shorter names: git mv")
     if (size := len(os.fsencode(file.path))) > MAX_PATH_BYTES:
         raise Refusal(

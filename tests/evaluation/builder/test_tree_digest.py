@@ -80,6 +80,7 @@ BAD: dict[str, tuple[Change, str]] = {
     "fifo": (lambda top: os.mkfifo(top / "pipe"), "pipe: is a fifo"),
     "socket": (_socket, "ear: is a socket"),
     "submodules": (lambda top: (top / ".gitmodules").write_text(""), ".gitmodules: submodules"),
+    "deletions in layers": (lambda top: (top / ".wh.main.py").write_text(""), ".wh.main.py: no name may begin with"),
 }
 
 

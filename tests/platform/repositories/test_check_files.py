@@ -42,6 +42,7 @@ def test_files_at_the_limits_and_links_that_stay_inside_are_accepted() -> None:
     [
         (file("inner", mode="160000"), "inner: submodules"),
         (file(".gitmodules"), ".gitmodules: submodules"),
+        (file("data/.wh.weights/a"), "no name may begin with .wh."),
         (file("weights", size=(2 << 20) + (1 << 19)), "weights has 2.5 MiB; a file may have at most 2 MiB"),
         (file("a/link", "../../b", "120000"), "leads out of the repository, to '../../b'"),
         (file("link", "/etc/passwd", "120000"), "leads out of the repository, to '/etc/passwd'"),
