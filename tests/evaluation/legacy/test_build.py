@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.builder.manifest import read_manifest
-from evaluation.domain.errors import BuildRefusal
+from evaluation.domain.errors import BuildRefusal, HostRefusal
 from evaluation.domain.players import TrackName
 from evaluation.formats.query.submissions_2018.builders import LegacyBuilder, write_image_source
 from evaluation.formats.query.submissions_2018.manifest_2018 import is_2018, read_submission
@@ -76,7 +76,7 @@ def test_the_digest_follows_from_the_files(source: Path, environment: LegacyEnvi
 
 
 def test_it_needs_a_legacy_environment(source: Path) -> None:
-    with pytest.raises(BuildRefusal, match="needs the legacy environment"):
+    with pytest.raises(HostRefusal, match="needs the legacy environment"):
         LegacyBuilder(NoBuilder(), None).build(source, on_log=print)
 
 
