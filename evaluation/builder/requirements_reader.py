@@ -93,8 +93,9 @@ def _joined(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _names_indexes(line: str) -> bool:
-    """Return True if a line has only options for indexes: pip reads several ones of a line."""
-    return all(_names_an_index(option) for option in re.split(r"\s+(?=-)", line))
+    """Return True if a line has only options for indexes: pip reads several in one line."""
+    # at one blank, since many before anything else would take quadratic time
+    return all(_names_an_index(option.rstrip()) for option in re.split(r"\s(?=-)", line))
 
 
 def _names_an_index(line: str) -> bool:
