@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,13 @@ RunTests = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 HEAD = "import os, time, pytest\n"
 ENGINE = """
+@pytest.fixture(scope="session", autouse=True)
+def both_begin(tmp_path_factory):
+    shared = tmp_path_factory.getbasetemp().parent
+    (shared / f"began-{os.environ['PYTEST_XDIST_WORKER']}").touch()
+    while len(list(shared.glob("began-*"))) < 2:
+        time.sleep(0.01)
+
 @pytest.fixture
 def noted(tmp_path_factory, request):
     def note(what):
@@ -25,11 +33,14 @@ def noted(tmp_path_factory, request):
     time.sleep(0.1)
     note("ends")
 
+# slow ones are dealt to all processes, and run before the others
+@pytest.mark.slow(1)
 @pytest.mark.docker
 @pytest.mark.usefixtures("engine_alone", "noted")
 @pytest.mark.parametrize("number", range(4))
 def test_alone(number): pass
 
+@pytest.mark.slow(1)
 @pytest.mark.docker
 @pytest.mark.usefixtures("noted")
 @pytest.mark.parametrize("number", range(8))
@@ -64,7 +75,10 @@ def run_tests(root: Path, tmp_path: Path) -> RunTests:
         for name in ("conftest.py", "emptying.py", "order.py", "slots.py"):
             shutil.copy(root / "tests" / name, folder)
         (folder / "test_some.py").write_text(HEAD + source)
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240)
+        environment = os.environ | {"TMPDIR": str(tmp_path)}  # its lock of the engine is not the one of this run
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=240
+        )
 
     return run
 
