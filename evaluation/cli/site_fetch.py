@@ -20,7 +20,6 @@ from typing import IO, Any, Literal
 from urllib.parse import quote
 
 from evaluation import __version__
-from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.cli.output import as_it_is, print_error, print_json, print_table, progress_bar, say, working
 from evaluation.cli.public_key_value import given_key
 from evaluation.cli.released_round import (
@@ -58,6 +57,8 @@ _SPARE_BYTES = 64 << 20
 """What stays free on the disk."""
 
 _CLONE = ("clone", "--quiet", "--no-checkout", "--template=", "--no-recurse-submodules")
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules")
+_BRANCHES = "+refs/heads/*:refs/remotes/origin/*"
 _BEGUN = ".unfinished-"
 _DIGEST_SHOWN = 16
 """Characters of the digest in the name of a file that is begun: the rest of another file does not fit."""
@@ -235,41 +236,54 @@ class _Fetching:
             say(f"The code is not fetched: {refusal.problem}")
             return
         players = {player.name: player for match in matches for player in match.players}
+        wanted: dict[tuple[str, str], list[str]] = {}
         for player in players.values():
             for each in player.submissions:
-                path = self._of.code(each.team, player.track)
-                if holds(path, each.commit):
-                    yield _Fetched("code", path, new=False)
-                elif self._cloned(each, player.track, path):
-                    yield _Fetched("code", path, new=True)
+                commits = wanted.setdefault((each.team, player.track), [])
+                if require_commit(each.commit) not in commits:
+                    commits.append(each.commit)
+        for (team, track), commits in wanted.items():
+            path = self._of.code(team, track)
+            missing = [commit for commit in commits if not holds(path, commit)]
+            if path.exists() and missing == commits:
+                raise Refusal(f"{path} is not a copy of {commits[0][:12]}", fix="remove it, and fetch again")
+            new = bool(missing) and self._clone(team, track, commits, path)
+            if path.exists():
+                yield _Fetched("code", path, new)
 
-    def _cloned(self, submission: BundleSubmission, track: str, path: Path) -> bool:
-        if path.exists():
-            raise Refusal(f"{path} is not a copy of {submission.commit[:12]}", fix="remove it, and fetch again")
+    def _clone(self, team: str, track: str, commits: Sequence[str], path: Path) -> bool:
+        """Clone a repository, or fetch into its copy what was released since. Say which commits are not here.
+
+        Return whether a commit came that was not here.
+        """
         path.parent.mkdir(exist_ok=True)
-        address = f"{self._client.site}/git/public/{quote(submission.team)}/{quote(track)}.git"
-        most, commit = min(_MOST_CODE_BYTES, self._free()), require_commit(submission.commit)
+        address = f"{self._client.site}/git/public/{quote(team)}/{quote(track)}.git"
+        most = min(_MOST_CODE_BYTES, self._free())
+        before = [commit for commit in commits if holds(path, commit)]
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=_BEGUN) as folder:
-            copy = Path(folder) / path.name
+            copy = path if before else Path(folder) / path.name
             try:
-                with working(f"cloning {submission.team}/{track} ..."):
-                    git(path.parent, *_CLONE, address, str(copy.absolute()), most_bytes=most)
+                with working(f"cloning {team}/{track} ..."):
+                    if before:
+                        git(copy, *_FETCH, address, _BRANCHES, most_bytes=most)
+                    else:
+                        git(path.parent, *_CLONE, address, str(copy.absolute()), most_bytes=most)
             except Refusal as refusal:
-                say(f"The code of {submission.team}/{track} is not here: {refusal.problem}")
+                say(f"The code of {team}/{track} is not here: {refusal.problem}")
                 return False
-            if not holds(copy, commit):
-                say(f"The code of {submission.team}/{track} is not here: commit {commit[:12]} is not released.")
-                return False
-            listed = git(copy, "ls-tree", "-r", "-l", "-z", commit).split("\0")
-            # mode, kind, object and size before the tab; a submodule has no size
-            size = sum(int(line.split("\t")[0].split()[3].replace("-", "0")) for line in listed if line)
-            if size > most:
-                raise Refusal(
-                    f"the code of {submission.team}/{track} has {size >> 20:,} MB", fix="free space on the disk"
-                )
-            git(copy, "checkout", "--quiet", "--detach", commit)
-            copy.rename(path)
-        return True
+            after = [commit for commit in commits if holds(copy, commit)]
+            for commit in commits:
+                if commit not in after:
+                    say(f"The code of {team}/{track} is not here: commit {commit[:12]} is not released.")
+            if after and not before:
+                listed = git(copy, "ls-tree", "-r", "-l", "-z", after[0]).split("\0")
+                # mode, kind, object and size before the tab; a submodule has no size
+                size = sum(int(line.split("\t")[0].split()[3].replace("-", "0")) for line in listed if line)
+                if size > most:
+                    raise Refusal(f"the code of {team}/{track} has {size >> 20:,} MB", fix="free space on the disk")
+                git(copy, "checkout", "--quiet", "--detach", after[0])
+                copy.rename(path)
+        return after != before
 
     def _free(self) -> int:
         return max(0, shutil.disk_usage(self._of.directory).free - _SPARE_BYTES)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
 from evaluation.cli import site_fetch
 from evaluation.cli.format_commands import replayable_round
-from evaluation.cli.released_round import ReleasedRound, export, holds
+from evaluation.cli.released_round import ReleasedRound, export, git, holds
 from evaluation.domain.errors import Refusal, ReplayRefusal
 
 KEY = "a" * 64
@@ -234,6 +236,58 @@ def test_what_does_not_verify_is_said(site: Server, gauntlet: Gauntlet, tmp_path
 def test_it_rejects_what_is_no_round(text: str, gauntlet: Gauntlet) -> None:
     status, _, err = gauntlet("fetch", text)
     assert (status, "is no round" in err) == (2, True)
+
+
+def test_of_two_entries_of_a_team_one_may_not_be_released(
+    site: Server, gauntlet: Gauntlet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code of the one is there, the other is named, and comes once it is released."""
+    bare = tmp_path / "released.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", bare], check=True)
+
+    def commit(text: str, *parents: str) -> str:
+        tree = git(bare, "mktree")
+        author = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        return git(bare, "commit-tree", tree, "-m", text, *(f"-p{parent}" for parent in parents), variables=author)
+
+    def release(made: str) -> None:
+        git(bare, "update-ref", "refs/heads/main", made)
+        git(bare, "update-server-info")
+        files = (path for path in bare.rglob("*") if path.is_file())
+        site.answers.update(
+            (f"/git/public/calm/model.git/{path.relative_to(bare)}", (200, {}, path.read_bytes())) for path in files
+        )
+        site.answers["/git/public/calm/model.git/info/refs?service=git-upload-pack"] = (
+            200, {}, (bare / "info" / "refs").read_bytes(),
+        )  # fmt: skip
+
+    one = commit("one")
+    two = commit("two", one)
+    entries = [SimpleNamespace(team="calm", commit=made) for made in (two, one)]
+    players = [SimpleNamespace(name=entry.commit, track="model", submissions=[entry]) for entry in entries]
+    round_ = SimpleNamespace(matches=[SimpleNamespace(players=players)])
+    monkeypatch.setattr(site_fetch, "opened", lambda *_: round_)
+    site.release(bundle=sha(BUNDLE), code=KEY)
+    release(one)
+
+    def fetch() -> tuple[list[bool], str]:
+        _, out, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--code", "--json")
+        return [each["new"] for each in json.loads(out)["files"] if each["part"] == "code"], err
+
+    missing = f"The code of calm/model is not here: commit {two[:12]} is not released."
+    for new in (True, False):
+        found, err = fetch()
+        assert (found, missing in err) == ([new], True)
+        assert holds(tmp_path / "round" / "code" / "calm--model", one)
+    release(two)
+    found, err = fetch()
+    assert (found, missing in err) == ([True], False)
+    assert fetch()[0] == [False]
+
+    shutil.rmtree(tmp_path / "round" / "code" / "calm--model")
+    (tmp_path / "round" / "code" / "calm--model").mkdir()
+    status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--code")
+    assert (status, "is not a copy of" in err) == (2, True)
 
 
 def test_the_curves_format_has_no_matches_to_replay() -> None:
