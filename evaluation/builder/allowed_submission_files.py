@@ -28,6 +28,15 @@ DEFAULT_FILE_BYTES = 256 << 20
 WHITEOUT = ".wh."
 """The start of names that layers of images read as the deletion of another file; builds cannot store them."""
 
+DEFAULT_FILES = 10_000
+"""The limit on the number of files of a submission, if `GAUNTLET_MAX_FILES` does not set another one."""
+
+_ENVIRONMENT_FILE = "pyvenv.cfg"
+"""What each virtual environment has at its top."""
+
+LFS_POINTER = b"version https://git-lfs"
+MAX_POINTER_BYTES = 1024
+
 MAX_LINKS = 100
 """The limit on symbolic links: following each costs time in a push."""
 
@@ -45,7 +54,7 @@ class TreeEntry:
 def tree_entries(source: Path) -> list[TreeEntry]:
     """Return every file and link below `source`, sorted by path bytes. Raise `BuildRefusal` for a path not allowed.
 
-    Directories count only through what they hold, as in git.
+    Directories count only through what they hold, as in git. What git ignores in a working copy is no part of it.
     """
     if not source.is_dir():
         raise BuildRefusal(f"{source} is not a directory", fix="give the directory that holds submission.toml")
@@ -60,7 +69,7 @@ def tree_entries(source: Path) -> list[TreeEntry]:
 
 
 def _walk(source: Path) -> Iterator[TreeEntry]:
-    root = source.resolve()
+    root, ignored = source.resolve(), _ignored_by_git(source)
     # an explicit stack: a hostile tree may be deeper than Python's recursion limit
     waiting = [PurePosixPath()]
     while waiting:
@@ -68,7 +77,7 @@ def _walk(source: Path) -> Iterator[TreeEntry]:
         with os.scandir(source / below) as found:
             for item in found:
                 path = below / item.name
-                if item.name in IGNORED_NAMES:
+                if item.name in IGNORED_NAMES or path in ignored:
                     continue
                 if item.name.startswith(WHITEOUT):
                     raise BuildRefusal(f"{path}: no name may begin with {WHITEOUT}", fix="rename it")
@@ -83,6 +92,12 @@ def _walk(source: Path) -> Iterator[TreeEntry]:
 def _link_inside(link: Path, root: Path, path: PurePosixPath) -> str:
     target = os.readlink(link)  # noqa: PTH115 - as written: Path would normalise it
     fix = "use a relative link to a file of the repository, or a copy of the file"
+    for folder in path.parents[:-1]:
+        if target.startswith("/") and (root / folder / _ENVIRONMENT_FILE).is_file():
+            raise BuildRefusal(
+                f"{folder}: a virtual environment is no part of a submission",
+                fix=f"move it out of the directory, or `git init` and add {folder}/ to .gitignore",
+            )
     if target.startswith("/"):
         raise BuildRefusal(f"{path}: the symbolic link is absolute ({target})", fix=fix)
     # resolve every link on the path, like the kernel
@@ -112,20 +127,34 @@ def _kind(mode: int) -> str:
 def check_tree_size(source: Path) -> LimitUse:
     """Return the size of the files below `source`, beside the limit of the site.
 
-    Raise `BuildRefusal` if the files below `source`, or one of them, have more bytes, or it has more links, than the
-    site accepts.
+    Raise `BuildRefusal` if there are more files or links, or more bytes in all or in one, than the site accepts, and
+    for what its push gate refuses besides: pointers of Git LFS, and names with control characters.
 
-    Raise `HostRefusal` if `GAUNTLET_MAX_CHECKOUT_BYTES` or `GAUNTLET_MAX_FILE_BYTES` is not a number.
+    Raise `HostRefusal` if `GAUNTLET_MAX_CHECKOUT_BYTES`, `GAUNTLET_MAX_FILE_BYTES` or `GAUNTLET_MAX_FILES` is no
+    number.
     """
-    most = _most_bytes("GAUNTLET_MAX_CHECKOUT_BYTES", DEFAULT_CHECKOUT_BYTES)
-    most_of_file = _most_bytes("GAUNTLET_MAX_FILE_BYTES", DEFAULT_FILE_BYTES)
+    most = _setting("GAUNTLET_MAX_CHECKOUT_BYTES", DEFAULT_CHECKOUT_BYTES)
+    most_of_file = _setting("GAUNTLET_MAX_FILE_BYTES", DEFAULT_FILE_BYTES)
+    most_files = _setting("GAUNTLET_MAX_FILES", DEFAULT_FILES)
     entries = tree_entries(source)
+    if len(entries) > most_files:
+        raise BuildRefusal(
+            f"the directory has {len(entries):,} files; at most {most_files:,} are allowed",
+            fix="keep only what your player needs when it runs, or list the others in .gitignore",
+        )
     sizes = {entry.path: (source / entry.path).lstat().st_size for entry in entries}
     for path, size in sizes.items():
-        if size > most_of_file and not _ignored_by_git(source, path):
+        if size > most_of_file:
             raise BuildRefusal(
                 f"{path} has {_mebibytes(size)}; a file may have at most {_mebibytes(most_of_file)}",
                 fix="make it smaller (half-precision weights, or several files)",
+            )
+        if not str(path).isprintable():
+            raise BuildRefusal(f"the name {str(path)!a} has control characters or is not UTF-8", fix="rename the file")
+        if size <= MAX_POINTER_BYTES and _is_pointer(source / path):
+            raise BuildRefusal(
+                f"{path} is a Git LFS pointer; Git LFS is not supported",
+                fix=f"use the file itself, at most {_mebibytes(most_of_file)}: git lfs untrack, git lfs pull",
             )
     total = sum(sizes.values())
     if total > most:
@@ -141,7 +170,7 @@ def check_tree_size(source: Path) -> LimitUse:
     return LimitUse("files of the repository", total, most, Unit.BYTES)
 
 
-def _most_bytes(name: str, default: int) -> int:
+def _setting(name: str, default: int) -> int:
     text = os.environ.get(name, "").strip() or str(default)
     try:
         return int(text)
@@ -149,18 +178,29 @@ def _most_bytes(name: str, default: int) -> int:
         raise HostRefusal(f"{name}={text!r}: not a whole number", fix=f"correct {name}, or unset it") from error
 
 
+def _is_pointer(path: Path) -> bool:
+    return not path.is_symlink() and path.read_bytes().startswith(LFS_POINTER)
+
+
 def _mebibytes(size: int) -> str:
     return f"{size / (1 << 20):,.1f} MiB"
 
 
-def _ignored_by_git(source: Path, path: PurePosixPath) -> bool:
-    """Return whether `path` stays out of commits, as the data that somebody trains on."""
+def _ignored_by_git(source: Path) -> frozenset[PurePosixPath]:
+    """Return what git keeps out of the commits of a working copy: data, virtual environments; a folder is one path.
+
+    No commit contains a `.git`, so that no submission on a site chooses this.
+    """
+    if not os.path.lexists(source / ".git"):
+        return frozenset()
     # no program that a configuration in the directory names
-    command = ["git", "-c", "core.fsmonitor=false", "check-ignore", "--quiet", "--", str(path)]
+    options = ("--others", "--ignored", "--exclude-standard", "--directory")
+    command = ["git", "-c", "core.fsmonitor=false", "ls-files", "-z", *options]
     try:
-        return subprocess.run(command, cwd=source, stderr=subprocess.DEVNULL, check=False).returncode == 0
+        done = subprocess.run(command, cwd=source, capture_output=True, check=False)
     except OSError:  # no git
-        return False
+        return frozenset()
+    return frozenset(PurePosixPath(os.fsdecode(name)) for name in done.stdout.split(b"\0") if name)
 
 
 def configuration_directory(source: Path) -> Path:

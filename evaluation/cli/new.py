@@ -32,6 +32,9 @@ _MANIFESTS = frozenset(name for each in formats for name in each.manifests)
 
 _GIT = ".git"
 
+_IGNORED = "__pycache__/\n.venv/\nvenv/\n"
+"""What Python programs make in their directory, and submissions do not contain."""
+
 
 def add_parser(subcommands: Any) -> None:
     command: argparse.ArgumentParser = subcommands.add_parser("new", help="create a new submission")
@@ -84,6 +87,7 @@ def run(given: argparse.Namespace) -> int:
     commands = [checking, *_trial(source, given.directory)]
     with _writing(given.directory):
         source.assemble(given.directory)
+        (given.directory / ".gitignore").write_text(_IGNORED, "utf-8")
         if given.starts:
             count = write_starts(given.directory / START_IMAGES, given.starts)
             say(f"{count} start images from {given.starts}.")

@@ -47,6 +47,9 @@ def test_a_submission_begins_in_a_fresh_clone_and_is_called_after_it(
     assert read_manifest(clone).title == "Owls model"
     assert (clone / "README.md").read_text().startswith("# Owls model\n")
     assert (clone / ".git").is_dir()
+    (clone / ".venv").mkdir()
+    (clone / ".venv" / "pyvenv.cfg").touch()
+    git(clone, "check-ignore", ".venv/pyvenv.cfg")
 
 
 def test_the_next_commands_lead_to_a_tagged_push(
