@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from evaluation.builder.mirrors import PROXY_URL, Mirror, Reach
+from evaluation.builder.mirrors import Mirror, Reach
 
 SOCKET_NAME = "proxy.sock"
 
@@ -240,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
         if len(page) > _MAX_PAGE_BYTES:
             self._answer(502, "the mirror's page is too long")
             return
-        page = page.replace(mirror.origin.encode(), f"{PROXY_URL}{mirror.prefix}".encode())
+        page = mirror.local_page(page)
         self.send_response(answer.status_code)
         self._send_headers(answer, mirror, rewritten=True)
         self.send_header("Content-Length", str(len(page)))
@@ -264,7 +264,7 @@ class _Handler(BaseHTTPRequestHandler):
                 continue
             shown = value
             if mirror is not None and name.lower() == "location":
-                shown = value.replace(mirror.origin, f"{PROXY_URL}{mirror.prefix}")
+                shown = mirror.local_link(value)
             self.send_header(name, shown)
         self.send_header("Connection", "close")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import posixpath
+import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -21,6 +22,9 @@ DEFAULT_HOSTS = (
 
 _PUBLIC_INDEX = ("pypi.org", "files.pythonhosted.org")
 """The hosts that pip uses if no mirror is set."""
+
+_LINK = re.compile(rb"""(\bhref\s*=\s*["']?|"(?:url|base_url|tarball)"\s*:\s*")([^\s"'>]+)""", re.IGNORECASE)
+"""A link in a page of an index, in HTML or in JSON of PyPI, conda or npm: what is in front of it, and its address."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,21 @@ class Mirror:
         plain = unquote(path.partition("?")[0])
         straight = posixpath.normpath(plain) + "/" * (plain.endswith("/") and plain != "/") == plain
         return straight and f"{plain}/".startswith(self.folder)
+
+    def local_link(self, link: str) -> str:
+        """Return a link as one of the proxy if it leads to the mirror: with its origin, or from its root.
+
+        A host whose name begins with the mirror's is another.
+        """
+        root = f"{PROXY_URL}{self.prefix}"
+        if link.startswith("/") and not link.startswith("//"):
+            return f"{root}{link}"
+        rest = link.removeprefix(self.origin)
+        return f"{root}{rest}" if rest != link and rest[:1] in ("", "/", "?", "#") else link
+
+    def local_page(self, page: bytes) -> bytes:
+        """Return a page of an index, in HTML (PEP 503) or JSON (PEP 691, and others), with links as of `local_link`."""
+        return _LINK.sub(lambda found: found[1] + self.local_link(found[2].decode("latin-1")).encode("latin-1"), page)
 
 
 @dataclass(frozen=True)
@@ -100,8 +119,8 @@ def _host_and_port(parts: SplitResult) -> str:
 
 
 def _folder_of(path: str) -> str:
-    """Return the index's folder, or its parent if it is called `simple`: the files are next to `simple`."""
+    """Return the folder of an index, or its parent if it is `simple` (devpi: `+simple`): the files are next to it."""
     folder = path.rstrip("/")
-    if posixpath.basename(folder) == "simple":
+    if posixpath.basename(folder) in ("simple", "+simple"):
         folder = posixpath.dirname(folder)
     return f"{folder.rstrip('/')}/"

@@ -79,7 +79,32 @@ def test_builds_reach_the_hosts_that_are_set_or_the_public_indexes() -> None:
     ],
 )
 def test_a_mirrors_password_opens_its_own_folder_alone(path: str, covered: bool) -> None:
-    assert mirror("https://site:s3cr3t@mirror.example/team/simple").covers(path) is covered
+    for name in ("simple", "+simple/"):
+        assert mirror(f"https://site:s3cr3t@mirror.example/team/{name}").covers(path) is covered
+
+
+@pytest.mark.parametrize(
+    ("link", "inside"),
+    [
+        ("https://pypi.lab/files/x.whl", "http://127.0.0.1:3128/mirror/0/files/x.whl"),
+        ("https://pypi.lab", "http://127.0.0.1:3128/mirror/0"),
+        ("/files/x.whl#sha256=1", "http://127.0.0.1:3128/mirror/0/files/x.whl#sha256=1"),
+        ("../../files/x.whl", "../../files/x.whl"),
+        ("//other.example/x.whl", "//other.example/x.whl"),
+        ("https://pypi.lab.example/x.whl", "https://pypi.lab.example/x.whl"),
+        ("https://pypi.lab:8443/x.whl", "https://pypi.lab:8443/x.whl"),
+        ("https://other.example/?from=https://pypi.lab/", "https://other.example/?from=https://pypi.lab/"),
+    ],
+)
+def test_links_of_an_index_lead_to_the_proxy_if_they_lead_to_the_mirror(link: str, inside: str) -> None:
+    """Indexes differ: PyPI names its own host, pypiserver the path from the root."""
+    index = mirror("https://pypi.lab/simple/")
+    assert index.local_link(link) == inside
+    for page in (
+        '<a href="{}">x.whl</a>', "<A data-x='/y' HREF = '{}'>x.whl</A>", "<a href={}>/x.whl</a>",
+        '{{"files":[{{"filename":"/x.whl","url":"{}"}}]}}', '{{"url" : "{}", "hashes": {{}}}}',
+    ):  # fmt: skip
+        assert index.local_page(page.format(link).encode()).decode() == page.format(inside)
 
 
 class Index(BaseHTTPRequestHandler):
