@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -79,6 +79,12 @@ def charge(held: Held, now: datetime, role: Role = PLAY) -> None:
     whose: dict[str, Any] = {"role": role.name, "entry_id": held.entry, "hour": hour}
     spent, _ = WorkerTime.objects.get_or_create(**whose)
     WorkerTime.objects.filter(pk=spent.pk).update(seconds=F("seconds") + _seconds(held.since, now))
+
+
+def charge_all(ended: Iterable[Held], now: datetime) -> None:
+    """Charge several items, in the order of their teams: no two transactions wait for each other's rows."""
+    for held in sorted(ended, key=lambda each: each.entry or 0):
+        charge(held, now)
 
 
 def over_limit(teams: Collection[int | None], now: datetime, role: Role = PLAY) -> set[int | None]:

@@ -19,7 +19,7 @@ from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
 from workers.fault_record import columns_after
 from workers.models import Worker
-from workers.team_queue_order import PLAY, charge
+from workers.team_queue_order import PLAY, charge_all
 from workers.work_item_models import WorkItem
 from workers.work_kind_interface import Claim, Held, Work
 from workers.worker_name import host_of
@@ -71,14 +71,13 @@ def requeue_failed(items: QuerySet[Any]) -> int:
 
 
 def take_from_workers(items: Sequence[WorkItem]) -> None:
-    """Let held items of one table wait, which are locked, and count the time until now against their teams."""
+    """Let held items wait, which are locked, and count the time until now against their teams."""
     if not items:
         return
-    free = {"state": WorkItem.State.WAITING, "lease_until": None, **items[0].NO_WORKER}
-    type(items[0])._default_manager.filter(pk__in=[item.pk for item in items]).update(**free)
-    now = clock.database_now()
-    for item in items:
-        charge(Held(item.priority, item.entry_id, item.claimed_at), now)
+    for table in dict.fromkeys(type(item) for item in items):
+        free = {"state": WorkItem.State.WAITING, "lease_until": None, **table.NO_WORKER}
+        table._default_manager.filter(pk__in=[item.pk for item in items if type(item) is table]).update(**free)
+    charge_all((Held(item.priority, item.entry_id, item.claimed_at) for item in items), clock.database_now())
 
 
 class ItemQueue(Work[Claim], Generic[Claim, Item]):

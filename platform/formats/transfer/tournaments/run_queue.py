@@ -93,12 +93,7 @@ def commit(run: AnyRun, result: Mapping[str, Any]) -> None:
             raise LostClaimError(f"{run} was lost")
         if isinstance(run, DefenceRun):
             pair_totals.add(run, result)
-        charge_time(run, now)
-
-
-def charge_time(run: AnyRun, now: datetime) -> None:
-    """Count the time for which a worker held a run until `now` against the share of its team."""
-    charge(Held(run.priority, run.entry_id, run.claimed_at), now)
+        charge(Held(run.priority, run.entry_id, run.claimed_at), now)
 
 
 def take_back(ended: Collection[Tournament]) -> None:
@@ -106,10 +101,12 @@ def take_back(ended: Collection[Tournament]) -> None:
 
     They wait, and are played if a tournament is reopened.
     """
+    taken: list[AnyRun] = []
     for kind in KINDS:
         of = "attack_run__tournament__in" if kind is DefenceRun else "tournament__in"
         rows: QuerySet[Any] = kind.objects.filter(**{of: ended}, state=Run.State.CLAIMED).order_by("pk")
-        take_from_workers(list(rows.select_for_update(of=("self",))))
+        taken += rows.select_for_update(of=("self",))
+    take_from_workers(taken)
 
 
 def anything_waits() -> bool:

@@ -13,8 +13,10 @@ from core import clock, event_log, worker_notifications
 from formats.transfer.tournaments import pair_totals, run_queue
 from formats.transfer.tournaments.engine_runs import NO_LABEL, LabelledImages, repeats_due
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
-from formats.transfer.tournaments.selectors import UNPLAYED, Participant, RequestSide, unplayed_of_pairs
+from formats.transfer.tournaments.selectors import UNPLAYED, AnyRun, Participant, RequestSide, unplayed_of_pairs
 from workers.models import Priority
+from workers.team_queue_order import charge_all
+from workers.work_kind_interface import Held
 
 
 def request_runs(tournament: Tournament, taking_part: Sequence[Participant], batches: Sequence[tuple[int, int]]) -> int:
@@ -65,21 +67,20 @@ def cancel_runs(tournament: Tournament, taking_part: Sequence[Participant]) -> i
     cancelled += _delete_unplayed(DefenceRun.objects.filter(attack_run__tournament=tournament).exclude(needed))
     cancelled += _delete_unplayed(tournament.repeat_runs.exclude(defence__in=defences))
     if cancelled:
-        event_log.record("cancel_runs", tournament, number=cancelled)
-    return cancelled
+        event_log.record("cancel_runs", tournament, number=len(cancelled))
+    held = (run for run in cancelled if run.state == Run.State.CLAIMED)
+    charge_all((Held(run.priority, run.entry_id, run.claimed_at) for run in held), clock.database_now())
+    return len(cancelled)
 
 
-def _delete_unplayed(runs: QuerySet[Any]) -> int:
+def _delete_unplayed(runs: QuerySet[Any]) -> list[AnyRun]:
     """Delete those that wait, are held or were given up. One that is just being claimed or committed is skipped."""
     unplayed = runs.filter(state__in=UNPLAYED).order_by("pk")
     read = unplayed.only("state", "priority", "entry", "claimed_at")  # they may be many
     found = list(read.select_for_update(skip_locked=True, of=("self",)))
     if found:
         runs.model.objects.filter(pk__in=[run.pk for run in found]).delete()
-    for run in found:
-        if run.state == Run.State.CLAIMED:
-            run_queue.charge_time(run, clock.database_now())
-    return len(found)
+    return found
 
 
 def _request_attacks(

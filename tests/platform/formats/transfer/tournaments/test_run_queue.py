@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
@@ -183,6 +183,23 @@ def test_a_claim_sums_no_runs(tournament: Tournament, submit: Submit, the_clock:
         assert claimed().entry != run.entry
     assert [each["sql"] for each in queries if "SUM(" in each["sql"] and "worker" not in each["sql"]] == []
     assert list(WorkerTime.objects.values_list("entry", "seconds")) == [(run.entry_id, 20.0)]
+
+
+def test_teams_whose_runs_are_taken_back_together_are_charged_in_a_fixed_order(
+    tournament: Tournament, submit: Submit, the_clock: FakeClock
+) -> None:
+    """Two transactions that take back runs of the same teams do not wait for each other."""
+    submit("bats", "attack", f"{COPY}\n# of the bats")
+    services.advance(tournament)
+    entries = sorted(claimed(f"host/{number}").entry_id or 0 for number in range(2))
+    # the run of the later entry has the lower number
+    first, second = AttackRun.objects.filter(state=Run.State.CLAIMED).order_by("pk")
+    AttackRun.objects.filter(pk=first.pk).update(entry=entries[1])
+    AttackRun.objects.filter(pk=second.pk).update(entry=entries[0])
+    the_clock.forward(seconds=20)
+    with transaction.atomic():
+        run_queue.take_back([tournament])
+    assert list(WorkerTime.objects.order_by("pk").values_list("entry", "seconds")) == [(key, 20.0) for key in entries]
 
 
 @pytest.mark.parametrize("kind", KINDS)
