@@ -12,7 +12,7 @@ from core import clock
 from core.errors import Fault, Refusal
 from core.models import Event
 from formats.query.leaderboards import services
-from formats.query.leaderboards.evaluation_basis import opposing_pool, pool_in_force
+from formats.query.leaderboards.evaluation_basis import keys_in_force, opposing_pool, pool_in_force, ranking_basis
 from submissions.models import Player
 
 if TYPE_CHECKING:
@@ -29,6 +29,19 @@ def test_a_new_pool_is_in_force_for_the_opposing_tracks_and_keeps_its_order(env:
     assert [opposing_pool(env.tracks[kind]) for kind in ("model", "untargeted", "targeted")] == [None, second, second]
     event = Event.objects.get(subject=f"pool:{second.pk}")
     assert (event.by, event.reason, event.data["players"]) == (olga, "round 1", ["new", "old"])
+
+
+def test_the_bases_of_all_tracks_are_those_of_each_of_them(env: BoardFixture) -> None:
+    """The one query for a page agrees with the rules for one track, whose newest opposing pool counts."""
+    tracks = list(env.tracks.values())
+    for title, kind in enumerate(("model", "untargeted", "model", "targeted", "untargeted", "untargeted")):
+        env.pool(kind, str(title))
+        single = {track.pk: basis.key if (basis := ranking_basis(track)) else None for track in tracks}
+        assert keys_in_force(tracks) == single
+    opposing = {"model": "untargeted", "untargeted": "model", "targeted": "model"}
+    for kind, track in env.tracks.items():
+        newest = env.tracks[opposing[kind]].pools.latest("number")
+        assert single[track.pk] == (newest.pk, env.competition.rules_versions.get().pk, env.sample_set.pk)
 
 
 @pytest.mark.parametrize(
