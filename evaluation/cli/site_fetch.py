@@ -58,7 +58,7 @@ _SPARE_BYTES = 64 << 20
 
 _CLONE = ("clone", "--quiet", "--no-checkout", "--template=", "--no-recurse-submodules")
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules")
-_BRANCHES = "+refs/heads/*:refs/remotes/origin/*"
+_TAGS = "+refs/tags/*:refs/tags/*"
 _BEGUN = ".unfinished-"
 _DIGEST_SHOWN = 16
 """Characters of the digest in the name of a file that is begun: the rest of another file does not fit."""
@@ -265,7 +265,7 @@ class _Fetching:
             try:
                 with working(f"cloning {team}/{track} ..."):
                     if before:
-                        git(copy, *_FETCH, address, _BRANCHES, most_bytes=most)
+                        git(copy, *_FETCH, address, _TAGS, most_bytes=most)
                     else:
                         git(path.parent, *_CLONE, address, str(copy.absolute()), most_bytes=most)
             except Refusal as refusal:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.db import connection, transaction
 
-from repositories.git_command import git, has_commit
+from repositories.git_command import git, has_commit, point_head
 from repositories.models import Repository
 
 UNREFERENCED = "refs/unreferenced"
@@ -51,6 +51,7 @@ def read_bundle(bundle: Path | None, target: Path) -> None:
     for ref in git(target, "for-each-ref", "--format=%(refname)", UNREFERENCED).decode().split():
         git(target, "update-ref", "-d", ref)
     git(target, "pack-refs", "--all")
+    point_head(target)
 
 
 def reserve_keys(number: int) -> list[int]:

@@ -158,3 +158,10 @@ def in_repository(folder: Path, extra: Mapping[str, str] | None = None) -> dict[
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
         "GIT_NAMESPACE": "",
     } | dict(extra or {})
+
+
+def point_head(path: Path) -> None:
+    """Let HEAD name a branch of `path` if it names none that exists: clones check out what it names."""
+    lines = git(path, "for-each-ref", "--format=%(HEAD) %(refname)", "refs/heads").decode().splitlines()
+    if lines and not any(line.startswith("*") for line in lines):
+        git(path, "symbolic-ref", "HEAD", lines[0].split()[-1])

@@ -15,7 +15,7 @@ from typing import IO
 from competitions.models import Entry, Track
 from core import clock, platform_error_report
 from core.errors import Fault
-from repositories.git_command import git
+from repositories.git_command import git, point_head
 from repositories.models import Repository
 
 log = logging.getLogger(__name__)
@@ -111,17 +111,10 @@ def _pack_refs(path: Path) -> None:
     try:
         if any(names for _, _, names in os.walk(refs)):
             git(path, "pack-refs", "--all", seconds=PACK_SECONDS)
-            _point_head(path)
+            point_head(path)
     except Fault as fault:  # the next push tries again; this one is accepted
         platform_error_report.report(log, fault, "the refs of %s cannot be packed", path)
     for folder, _, _ in os.walk(refs, topdown=False):
         if Path(folder) not in (refs, refs / "heads", refs / "tags"):
             with suppress(OSError):  # not empty
                 Path(folder).rmdir()
-
-
-def _point_head(path: Path) -> None:
-    """Let HEAD name a branch of `path` if it names none that exists: clones check out what it names."""
-    lines = git(path, "for-each-ref", "--format=%(HEAD) %(refname)", "refs/heads").decode().splitlines()
-    if lines and not any(line.startswith("*") for line in lines):
-        git(path, "symbolic-ref", "HEAD", lines[0].split()[-1])

@@ -251,7 +251,8 @@ def test_of_two_entries_of_a_team_one_may_not_be_released(
         return git(bare, "commit-tree", tree, "-m", text, *(f"-p{parent}" for parent in parents), variables=author)
 
     def release(made: str) -> None:
-        git(bare, "update-ref", "refs/heads/main", made)
+        git(bare, "update-ref", "--no-deref", "HEAD", made)
+        git(bare, "update-ref", f"refs/tags/{made[:12]}", made)
         git(bare, "update-server-info")
         files = (path for path in bare.rglob("*") if path.is_file())
         site.answers.update(
