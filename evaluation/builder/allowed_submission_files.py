@@ -69,7 +69,7 @@ def tree_entries(source: Path) -> list[TreeEntry]:
 
 
 def _walk(source: Path) -> Iterator[TreeEntry]:
-    root, ignored = source.resolve(), _ignored_by_git(source)
+    root, ignored = source.resolve(), ignored_by_git(source)
     # an explicit stack: a hostile tree may be deeper than Python's recursion limit
     waiting = [PurePosixPath()]
     while waiting:
@@ -186,7 +186,7 @@ def _mebibytes(size: int) -> str:
     return f"{size / (1 << 20):,.1f} MiB"
 
 
-def _ignored_by_git(source: Path) -> frozenset[PurePosixPath]:
+def ignored_by_git(source: Path) -> frozenset[PurePosixPath]:
     """Return what git keeps out of the commits of a working copy: data, virtual environments; a folder is one path.
 
     No commit contains a `.git`, so that no submission on a site chooses this.

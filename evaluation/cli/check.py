@@ -5,21 +5,24 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from evaluation.builder.allowed_submission_files import check_tree_size
+from evaluation.builder.allowed_submission_files import IGNORED_NAMES, check_tree_size, ignored_by_git
 from evaluation.builder.manifest import MANIFEST_NAME, read_manifest
 from evaluation.cli.competition_option import add_competition
 from evaluation.cli.format_commands import commands_of
 from evaluation.cli.limit_table import exceeded, show_limits
 from evaluation.cli.options import add_samples, add_sandbox, submission
-from evaluation.cli.output import OUT, print_json, printable
+from evaluation.cli.output import OUT, print_json, printable, say
 from evaluation.cli.query_submission_check import LEAST_ACCURACY, OPPONENT
 from evaluation.domain.limit_use import LimitUse
 from evaluation.domain.smoke_test_result import SmokeTestResult, what_failed
 from evaluation.formats.query.runner.smoke_test import SAMPLES
 from evaluation.formats.registry import format_of_repository
 from evaluation.formats.transfer.runner.smoke_test import SAMPLES as TRANSFER_SAMPLES
+
+_MOST_NAMED = 5
 
 _MARKS = {True: "[green]passed[/green]", False: "[red]FAILED[/red]", None: "[yellow]not reached[/yellow]"}
 
@@ -50,6 +53,7 @@ def add_parser(subcommands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     repository = check_tree_size(given.directory)
+    _say_what_is_ignored(given.directory)
     if given.competition is None and (given.directory / MANIFEST_NAME).is_file() and _open_to_a_competition(given):
         given.competition = read_manifest(given.directory).competition or None
     smoke = commands_of(format_of_repository(given.directory).name).smoke_test(given)
@@ -67,6 +71,14 @@ def run(given: argparse.Namespace) -> int:
     else:
         _show(smoke, limits)
     return 0 if smoke.passed and not over else 3
+
+
+def _say_what_is_ignored(directory: Path) -> None:
+    """Name what git leaves out of a push: a player in place reads these files, and on the site they are missing."""
+    names = sorted(str(path) for path in ignored_by_git(directory) if path.name not in IGNORED_NAMES)
+    if names:
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        say(f"Ignored by git, so no part of the submission: {', '.join(names[:_MOST_NAMED])}{more}.")
 
 
 def _open_to_a_competition(given: argparse.Namespace) -> bool:

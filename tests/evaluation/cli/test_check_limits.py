@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,19 @@ def test_it_measures_an_attack(gauntlet: Callable[..., Any], path_of: Callable[[
     assert set(found) == SANDBOX | {SET_UP, "time for a sample, without the model's", "queries for a sample"}
     assert found["time for a sample, without the model's"]["used"] > 0
     assert 0 < found["queries for a sample"]["used"] <= found["queries for a sample"]["limit"] == 200
+
+
+def test_it_names_what_git_leaves_out_of_a_push(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
+    """A player in place reads the weights although the site will not have them."""
+    (tmp_path / "submission.toml").write_text("wrong")
+    for name in ("main.py", "weights.npz", *(f"{number}.log" for number in range(6))):
+        (tmp_path / name).touch()
+    (tmp_path / ".gitignore").write_text("*.npz\n")
+    assert "Ignored by git" not in gauntlet("check", tmp_path)[2]
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    assert "Ignored by git, so no part of the submission: weights.npz.\n" in gauntlet("check", tmp_path)[2]
+    (tmp_path / ".gitignore").write_text("*.npz\n*.log\n")
+    assert "4.log and 2 more.\n" in gauntlet("check", tmp_path)[2]
 
 
 def test_it_extends_a_small_batch_to_a_whole_one(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
