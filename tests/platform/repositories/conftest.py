@@ -46,7 +46,7 @@ class Arena:
 
     def start_push(self, token: str, length: int, place: str = "owls/model") -> http.client.HTTPConnection:
         """Start a push by hand: its body is announced but not sent."""
-        connection = http.client.HTTPConnection(self.address, timeout=20)
+        connection = http.client.HTTPConnection(self.address, timeout=60)
         connection.putrequest("POST", f"/git/{place}.git/git-receive-pack")
         connection.putheader("Authorization", f"Basic {base64.b64encode(f'me:{token}'.encode()).decode()}")
         connection.putheader("Content-Type", "application/x-git-receive-pack-request")
@@ -72,7 +72,7 @@ class Arena:
 
     def settled(self) -> list[str]:
         """Return what is left after everything had time to end."""
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60  # a busy host
         while self.left_behind() and time.monotonic() < until:
             time.sleep(0.02)
         return self.left_behind()

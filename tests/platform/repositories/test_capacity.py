@@ -39,7 +39,7 @@ class WorkingCopy(Protocol):
 
 
 def soon(what: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60  # a busy host
     while not what():
         assert time.monotonic() < until, "it does not happen"
         time.sleep(0.01)

@@ -230,7 +230,7 @@ def test_a_client_that_leaves_is_charged(arena: Arena, token: str, entry: Entry)
 
 
 def _await(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60  # a busy host
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.02)

@@ -111,7 +111,7 @@ def test_it_rejects_a_push_by_hand_that_calls_the_tag_of_a_rejected_submission_n
         f"{live_server.url}/git/owls/model.git/git-receive-pack",
         data=body,
         headers={"Authorization": f"Basic {password}", "Content-Type": "application/x-git-receive-pack-request"},
-        timeout=20,
+        timeout=60,
     )
     assert b"the tag submission-1 exists already" in answer.content
     assert list(QuotaSlot.objects.values_list("state", flat=True)) == ["used"]
