@@ -551,6 +551,24 @@ def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, clien
     assert (progress["score"], progress["rank"]) == (100.0, None)
 
 
+def test_a_score_is_not_in_the_public_history_of_a_freeze_before_which_some_of_its_attacks_were_played(
+    stage: Stage, client: Client, the_clock: FakeClock
+) -> None:
+    submission = stage.submit("owls", ALL)
+    requests_and_scores.sweep()
+    Benchmark.objects.exclude(norm="l2", goal="untargeted").update(paused_until=clock.now() + timedelta(hours=2))
+    stage.play()
+    assert submission.benchmarks.filter(state="played").count() == 2
+    the_clock.forward(hours=1)
+    FrozenLeaderboards.objects.create(competition=stage.competition, since=clock.now())
+    the_clock.forward(hours=1)
+    stage.play()
+    history = "/competitions/digits-curves/history/model/decision-untargeted-l2.csv"
+    assert client.get(history).status_code == 404
+    FrozenLeaderboards.objects.all().delete()
+    assert client.get(history).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
