@@ -41,6 +41,7 @@ from formats.curves.benchmark_runs import seed_of
 from formats.curves.benchmark_work import benchmarks
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.round_format import CurvesRounds
+from pages.formats import page_formats
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
 from submissions.evaluation_refunds import refund_overdue
@@ -426,6 +427,20 @@ def test_no_image_is_kept_for_benchmarks_that_nobody_plays(stage: Stage) -> None
     assert needed_players() == {"sha256:owls-1", "sha256:bats-1"}
     withdraw(submission=withdrawn, by=withdrawn.submitted_by)
     assert needed_players() == {"sha256:owls-1"}
+
+
+def test_benchmarks_that_nobody_plays_neither_wait_nor_need_an_organiser(stage: Stage) -> None:
+    stage.submit("owls", ALL)
+    withdrawn = stage.submit("bats", ALL)
+    requests_and_scores.sweep()
+    shown = page_formats["curves"]
+    withdrawn.benchmarks.filter(norm="l2").update(state=Benchmark.State.FAILED, faults=3)
+    withdrawn.benchmarks.filter(norm="linf").update(host_faults=3)
+    assert (shown.queue().waiting, shown.stuck_work()) == (5, 1)
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [3, 1, 0, 0]
+    withdraw(submission=withdrawn, by=withdrawn.submitted_by)
+    assert (shown.queue().waiting, shown.stuck_work()) == (4, 0)
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [0, 0, 0, 0]
 
 
 def test_a_page_says_why_a_submission_has_its_rank_under_each_threat_model(stage: Stage, client: Client) -> None:
