@@ -41,6 +41,7 @@ from formats.curves.benchmark_runs import seed_of
 from formats.curves.benchmark_work import benchmarks
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.round_format import CurvesRounds
+from operations.archives.archive_tables import Tables
 from pages.formats import page_formats
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
@@ -418,6 +419,32 @@ def test_a_disqualified_submission_is_attacked_no_more_until_it_is_reinstated(st
     reinstate(submission=submission, by=olga, reason="it is not")
     stage.play()
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+
+
+def test_nothing_is_played_under_rules_that_the_leaderboard_no_longer_has(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", HALF)
+    requests_and_scores.sweep()
+    assert queue.claim(Worker(name="worker/0", worker_class="cpu")) is not None
+    rules = stage.competition.rules_versions.get()
+    rules.pk, rules.version = None, 2
+    rules.save()
+    assert benchmarks.take_back() == 1
+    stage.play()
+    assert set(submission.benchmarks.values_list("rules__version", "state")) == {(1, "waiting"), (2, "played")}
+    assert stage.board(client) == ["1,Owls,owls 1,50.0,75.0,5.0"]
+    assert list(Tables().open_rows(stage.competition)) == [], "the competition can be exported"
+
+
+def test_nothing_is_played_on_samples_that_the_leaderboard_no_longer_has(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", HALF)
+    requests_and_scores.sweep()
+    samples = stage.competition.sample_sets.get(purpose="validation")
+    samples.pk, samples.name = None, "newer"
+    samples.save()
+    stage.play()
+    played = set(submission.benchmarks.values_list("sample_set__name", "state"))
+    assert played == {("validation", "waiting"), ("newer", "played")}
+    assert stage.board(client) == ["1,Owls,owls 1,50.0,75.0,5.0"]
 
 
 def test_no_image_is_kept_for_benchmarks_that_nobody_plays(stage: Stage) -> None:
