@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from competitions.models import Competition
+from formats.curves.benchmark_work import benchmarks
 from formats.curves.models import Benchmark, Proof
 from operations.archives.extension_points import ArchivedTables, StoredObjects, archived_tables
-from submissions.models import Submission
 
 
 @archived_tables.add
@@ -23,7 +23,7 @@ def tables() -> ArchivedTables:
 
 
 def _open(competition: Competition) -> Sequence[tuple[QuerySet[Any], str]]:
-    needed = Q(round=None, submission__state=Submission.State.READY, submission__disqualified_at=None)
-    waiting = Benchmark.objects.filter(needed, rules__competition=competition, state=Benchmark.State.WAITING)
+    waiting = Benchmark.objects.filter(round=None, rules__competition=competition, state=Benchmark.State.WAITING)
+    waiting = waiting.exclude(pk__in=benchmarks.needless().values("pk"))
     proofs = Proof.objects.filter(round_entry__round__competition=competition, state=Proof.State.WAITING)
     return [(waiting, "benchmarks that wait"), (proofs, "proofs that wait for their verification")]

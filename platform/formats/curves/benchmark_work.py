@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
+from competitions.models import RulesVersion, SampleSet
 from evaluation.formats.curves.rules import CurvesRules
 from formats.curves.models import Benchmark
 from rounds.models import Round
@@ -29,16 +30,20 @@ class BenchmarkWork(RowWork[Benchmark]):
 
     def playable(self) -> QuerySet[Benchmark]:
         ready = {"submission__state": Submission.State.READY, "submission__disqualified_at": None}
-        needed = Q(round=None, **ready)  # not of one that was withdrawn or disqualified
+        needed = Q(round=None, **ready) & _in_force()  # not of one that was withdrawn or disqualified
         running = Benchmark.objects.filter(
             needed | Q(round__state=Round.State.PLAYING), rules__competition__archived_at=None
         )
         return running.select_related("sample_set", "rules__competition", "submission__player__repository")
 
     def needless(self) -> QuerySet[Benchmark]:
-        """Return those of cancelled rounds, and for leaderboards those of withdrawn and disqualified submissions."""
+        """Return those of cancelled rounds, and for leaderboards those of withdrawn and disqualified submissions.
+
+        Leaderboards also need none under rules or on samples that are no longer in force.
+        """
         gone = Q(submission__state=Submission.State.WITHDRAWN) | Q(submission__disqualified_at__isnull=False)
-        return Benchmark.objects.filter(Q(round=None) & gone | Q(round__state=Round.State.CANCELLED))
+        on_no_board = Q(round=None) & (gone | ~_in_force())
+        return Benchmark.objects.filter(on_no_board | Q(round__state=Round.State.CANCELLED))
 
     def waiting_for(self, worker: Worker, now: datetime) -> QuerySet[Benchmark]:
         """Return also models that need a GPU to workers that have one."""
@@ -72,6 +77,15 @@ class BenchmarkWork(RowWork[Benchmark]):
         """Refund the slot of the submission, whose leaderboard waits for an organiser; a round waits, too."""
         if item.round_id is None:
             refund_given_up(Submission.objects.filter(pk=item.submission_id))
+
+
+def _in_force() -> Q:
+    """Return the condition that a benchmark is under the rules and on the samples of its leaderboard."""
+    of_competition = {"competition": OuterRef("rules__competition")}
+    rules = RulesVersion.objects.filter(**of_competition).order_by("-version")
+    imported = SampleSet.objects.filter(**of_competition, drawn_from=None, purpose=SampleSet.Purpose.VALIDATION)
+    samples = imported.order_by("-pk")
+    return Q(rules=Subquery(rules.values("pk")[:1]), sample_set=Subquery(samples.values("pk")[:1]))
 
 
 benchmarks = BenchmarkWork()

@@ -10,7 +10,7 @@ from itertools import groupby
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from competitions.models import Competition, RulesVersion, SampleSet
+from competitions.models import Competition, RulesVersion, SampleSet, Track
 from competitions.sample_set_selectors import sample_set_for
 from competitions.selectors import rules_in_force
 from core import clock, event_log, platform_error_report, submission_traces, worker_notifications
@@ -97,6 +97,8 @@ def _score(submission: int, samples: int, rules: int) -> None:
         if ModelScore.objects.filter(submission=submission, sample_set=samples, rules=rules).exists():
             return  # another process was faster
         played = _of(submission, samples, rules)
+        # a freeze locks the track, too: whatever the public sees during it was stored before
+        Track.objects.select_for_update(no_key=True).get(pk=locked.repository.track_id)
         ModelScore.objects.bulk_create(standings_of(played), ignore_conflicts=True)
         if played.filter(round=None).exists():
             event_log.record("score", locked)
@@ -109,8 +111,8 @@ def _of(submission: int, samples: int, rules: int) -> QuerySet[Benchmark]:
 
 
 def standings_of(benchmarks: Iterable[Benchmark]) -> list[ModelScore]:
-    """Return the standing of each threat model, not stored; `benchmarks` are all of one submission."""
-    found = []
+    """Return the standing of each threat model, scored now, not stored; `benchmarks` are all of one submission."""
+    found, now = [], clock.database_now()
     rows = sorted(benchmarks, key=threat_of)
     for (knowledge, goal, norm), group in groupby(rows, key=threat_of):
         own = list(group)
@@ -120,8 +122,7 @@ def standings_of(benchmarks: Iterable[Benchmark]) -> list[ModelScore]:
                 submission_id=own[0].submission_id, sample_set_id=own[0].sample_set_id, rules_id=own[0].rules_id,
                 knowledge=knowledge, goal=goal, norm=norm, accuracy=standing.accuracy,
                 clean_accuracy=standing.clean_accuracy, median_distance=standing.median_distance,
-                budgets=list(standing.budgets), curve=list(standing.curve),
-                scored_at=max((each.played_at for each in own if each.played_at), default=clock.database_now()),
+                budgets=list(standing.budgets), curve=list(standing.curve), scored_at=now,
             )
         )  # fmt: skip
     return found

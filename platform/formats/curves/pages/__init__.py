@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import URLPattern, path
 
 from competitions.models import Track
+from formats.curves.benchmark_work import benchmarks
 from formats.curves.models import Benchmark, Proof
 from formats.curves.pages import best_known_views
 from formats.curves.pages.board_page_data import board_content, board_table
@@ -85,6 +87,7 @@ class CurvesPages(PlainPages):
 
     def rows_to_fix(self) -> Sequence[RowsToFix]:
         failed = Benchmark.objects.filter(state=Benchmark.State.FAILED)
+        failed = failed.exclude(pk__in=benchmarks.needless().values("pk"))
         failed_proofs = Proof.objects.filter(state=Proof.State.FAILED)
         waiting_proofs = Proof.objects.filter(Proof.STUCK, state=Proof.State.WAITING)
         text = "Platform errors on several hosts ended them. Correct the cause, then put them back into the queue."
@@ -94,3 +97,7 @@ class CurvesPages(PlainPages):
             RowsToFix(Urgency.FAILED, "Verifications of proofs given up", failed_proofs, text),
             RowsToFix(Urgency.WAITS, "Proofs that wait after platform errors", waiting_proofs, RETRY),
         ]
+
+    def _waiting(self) -> QuerySet[Benchmark]:
+        """Return those that a worker may claim, now or when a pause after a fault ends."""
+        return benchmarks.playable().filter(state=Benchmark.State.WAITING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from django.contrib.auth.models import AnonymousUser
@@ -47,6 +48,7 @@ def figures_of(
 ) -> RoundFigures:
     """Return the figures of a published round with these standings and stages."""
     models = [row for row in entries[MODEL] if row.place is not None and row.value is not None]
+    best = _by_name(models[:COLOURS])
     before = _against_first_pool(shown, models, request.user)
     last = next((each.stages[-1] for each in brackets if each.track_name == UNTARGETED), None)
     charts = (
@@ -70,18 +72,24 @@ def figures_of(
             FIRST_POOL,
             "Against the attacks of the first pool",
             "On the validation samples, from the scores of the leaderboard",
-            _evaluated_matches({row.team: before.get(row.submission) for row in models[:COLOURS]}),
+            _evaluated_matches({name: before.get(row.submission) for name, row in best.items()}),
         ),
         _success(
             shown,
             COUNTED,
             "Against the attacks that count",
             "On the secret samples of the round",
-            _counted_matches(shown, last, models[:COLOURS]) if last and pairs_public(shown, request.user) else {},
+            _counted_matches(shown, last, best) if last and pairs_public(shown, request.user) else {},
             last.samples if last else None,
         ),
     )
     return RoundFigures([chart for chart in charts if chart])
+
+
+def _by_name(models: Sequence[StandingRow]) -> dict[str, StandingRow]:
+    """Return models by their team, with the submission where a team has two: one of them is a baseline."""
+    of_team = Counter(row.team for row in models)
+    return {row.team if of_team[row.team] == 1 else f"{row.team}, submission {row.submission}": row for row in models}
 
 
 def _against_first_pool(
@@ -104,18 +112,18 @@ def _evaluated_matches(scores: Mapping[str, Evaluation | None]) -> dict[str, lis
     return {name: matches[each.pk] for name, each in scores.items() if each and each.pk in matches}
 
 
-def _counted_matches(shown: Round, last: StageView, models: Sequence[StandingRow]) -> dict[str, list[int]]:
-    """Return the matches of each model with the attacks that count in the last stage, by its team."""
+def _counted_matches(shown: Round, last: StageView, models: Mapping[str, StandingRow]) -> dict[str, list[int]]:
+    """Return the matches of each model with the attacks that count in the last stage, by the same names."""
     met = RoundMatch.objects.filter(
         round=shown,
         samples=last.samples,
         match__attack__in=[name.player for name in last.counted_attacks],
-        match__model__in=[row.player for row in models],
+        match__model__in=[row.player for row in models.values()],
     )
     matches: dict[int, list[int]] = {}
     for model, match in met.values_list("match__model", "match"):
         matches.setdefault(model, []).append(match)
-    return {row.team: matches[row.player] for row in models if row.player in matches}
+    return {name: matches[row.player] for name, row in models.items() if row.player in matches}
 
 
 def _success(
@@ -131,7 +139,7 @@ def _success(
     groups = dict(enumerate(matches.values()))
     found = match_numbers_and_curves.successes_over(groups, distances, of_models=True, samples=samples)
     columns = {
-        team: (found[number].counts, found[number].total) for number, team in enumerate(matches) if found[number].total
+        name: (found[number].counts, found[number].total) for number, name in enumerate(matches) if found[number].total
     }
     if not columns:
         return None
@@ -141,7 +149,7 @@ def _success(
         description=f"Share of samples on which any of the attacks found an adversarial within a distance. {where}; "
         f"at most the best {COLOURS} models. A model is better the further its curve is to the right. {POINTS}",
         table=success_table(columns, distances),
-        lines=[Curve(team, column) for column, team in enumerate(columns, start=1)],
+        lines=[Curve(name, column) for column, name in enumerate(columns, start=1)],
         x=LogScale(distances[0], distances[-1]),
         y=shares(),
         x_name="distance",

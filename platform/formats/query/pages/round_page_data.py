@@ -93,10 +93,11 @@ class RoundResults:
     @property
     def line_after_fifth(self) -> str:
         """Whether the fifth is separated from the sixth, as "is" or "is not"; "" if there is no sixth."""
-        scored = [row.of for row in self.rows if row.of.value is not None]
-        if len(scored) <= TOP:
+        # teams that submitted the same content share a place
+        separated = {row.of.player: row.of.separated_from_next for row in self.rows if row.of.value is not None}
+        if len(separated) <= TOP:
             return ""
-        return "is" if scored[TOP - 1].separated_from_next else "is not"
+        return "is" if list(separated.values())[TOP - 1] else "is not"
 
     @property
     def last_stage(self) -> BracketStage | None:

@@ -78,8 +78,9 @@ def baselines(played: Round, found: Mapping[str, Sequence[TransferPlace]]) -> di
     rows = entrants.order_by("-score", "pk").values_list("track__name", "player__baseline", "score", *_MEASURED)
     places: dict[str, list[BaselinePlace]] = {name: [] for name in found}
     for track, name, score, *measured in rows:
-        better = sum(each.of.value is not None and each.of.value > score for each in found[track])
-        places[track].append(BaselinePlace(name, better + 1, score, *measured))
+        # teams that submitted the same content share a place
+        better = {each.of.player for each in found[track] if each.of.value is not None and each.of.value > score}
+        places[track].append(BaselinePlace(name, len(better) + 1, score, *measured))
     return places
 
 

@@ -41,6 +41,8 @@ from formats.curves.benchmark_runs import seed_of
 from formats.curves.benchmark_work import benchmarks
 from formats.curves.models import Benchmark, ModelScore
 from formats.curves.round_format import CurvesRounds
+from operations.archives.archive_tables import Tables
+from pages.formats import page_formats
 from repositories.models import Repository
 from rounds.models import Round, RoundEntry
 from submissions.evaluation_refunds import refund_overdue
@@ -419,6 +421,32 @@ def test_a_disqualified_submission_is_attacked_no_more_until_it_is_reinstated(st
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
 
 
+def test_nothing_is_played_under_rules_that_the_leaderboard_no_longer_has(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", HALF)
+    requests_and_scores.sweep()
+    assert queue.claim(Worker(name="worker/0", worker_class="cpu")) is not None
+    rules = stage.competition.rules_versions.get()
+    rules.pk, rules.version = None, 2
+    rules.save()
+    assert benchmarks.take_back() == 1
+    stage.play()
+    assert set(submission.benchmarks.values_list("rules__version", "state")) == {(1, "waiting"), (2, "played")}
+    assert stage.board(client) == ["1,Owls,owls 1,50.0,75.0,5.0"]
+    assert list(Tables().open_rows(stage.competition)) == [], "the competition can be exported"
+
+
+def test_nothing_is_played_on_samples_that_the_leaderboard_no_longer_has(stage: Stage, client: Client) -> None:
+    submission = stage.submit("owls", HALF)
+    requests_and_scores.sweep()
+    samples = stage.competition.sample_sets.get(purpose="validation")
+    samples.pk, samples.name = None, "newer"
+    samples.save()
+    stage.play()
+    played = set(submission.benchmarks.values_list("sample_set__name", "state"))
+    assert played == {("validation", "waiting"), ("newer", "played")}
+    assert stage.board(client) == ["1,Owls,owls 1,50.0,75.0,5.0"]
+
+
 def test_no_image_is_kept_for_benchmarks_that_nobody_plays(stage: Stage) -> None:
     stage.submit("owls", ALL)
     withdrawn = stage.submit("bats", ALL)
@@ -426,6 +454,20 @@ def test_no_image_is_kept_for_benchmarks_that_nobody_plays(stage: Stage) -> None
     assert needed_players() == {"sha256:owls-1", "sha256:bats-1"}
     withdraw(submission=withdrawn, by=withdrawn.submitted_by)
     assert needed_players() == {"sha256:owls-1"}
+
+
+def test_benchmarks_that_nobody_plays_neither_wait_nor_need_an_organiser(stage: Stage) -> None:
+    stage.submit("owls", ALL)
+    withdrawn = stage.submit("bats", ALL)
+    requests_and_scores.sweep()
+    shown = page_formats["curves"]
+    withdrawn.benchmarks.filter(norm="l2").update(state=Benchmark.State.FAILED, faults=3)
+    withdrawn.benchmarks.filter(norm="linf").update(host_faults=3)
+    assert (shown.queue().waiting, shown.stuck_work()) == (5, 1)
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [3, 1, 0, 0]
+    withdraw(submission=withdrawn, by=withdrawn.submitted_by)
+    assert (shown.queue().waiting, shown.stuck_work()) == (4, 0)
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [0, 0, 0, 0]
 
 
 def test_a_page_says_why_a_submission_has_its_rank_under_each_threat_model(stage: Stage, client: Client) -> None:
@@ -549,6 +591,24 @@ def test_a_frozen_leaderboard_hides_scores_but_from_the_team(stage: Stage, clien
     assert ("100.0\N{NO-BREAK SPACE}%" in team, "<dt>Rank</dt>" in team) == (True, False)
     progress = client.get(f"/api/v1/submissions/{submission.pk}").json()["progress"]
     assert (progress["score"], progress["rank"]) == (100.0, None)
+
+
+def test_a_score_is_not_in_the_public_history_of_a_freeze_before_which_some_of_its_attacks_were_played(
+    stage: Stage, client: Client, the_clock: FakeClock
+) -> None:
+    submission = stage.submit("owls", ALL)
+    requests_and_scores.sweep()
+    Benchmark.objects.exclude(norm="l2", goal="untargeted").update(paused_until=clock.now() + timedelta(hours=2))
+    stage.play()
+    assert submission.benchmarks.filter(state="played").count() == 2
+    the_clock.forward(hours=1)
+    FrozenLeaderboards.objects.create(competition=stage.competition, since=clock.now())
+    the_clock.forward(hours=1)
+    stage.play()
+    history = "/competitions/digits-curves/history/model/decision-untargeted-l2.csv"
+    assert client.get(history).status_code == 404
+    FrozenLeaderboards.objects.all().delete()
+    assert client.get(history).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,27 @@ def test_curves_count_the_closest_adversarial_of_the_attacks_of_a_set(client: Cl
         assert drawing.count('class="chart-dots chart-1"') == 1
 
 
+def test_two_models_of_a_team_have_a_curve_each(client: Client, measured: Round, rules: RulesVersion) -> None:
+    """One counts for the team, and another is one of its submissions that an organiser made a baseline."""
+    first, _, third = measured.entries.filter(track__name="model").order_by("place")
+    at = measured.planned_at
+    of_team = {"repository": first.submission.repository, "commit": "b" * 40, "tag": "submission-2"}
+    Submission.objects.filter(pk=third.submission_id).update(baseline_at=at, **of_team)
+    attack = Match.objects.filter(model=first.player)[0].attack
+    match = Match.objects.create(
+        rules=rules, sample_set=measured.sample_set, model=third.player, attack=attack, seed=1, state="played",
+        created_at=at,
+    )  # fmt: skip
+    play_piece(match, 0, [("adversarial", 0.25, 40, "")] * 2)
+    RoundMatch.objects.create(round=measured, match=match, samples=2)
+    names = [f"Team of model-1, submission {each.submission_id}" for each in (first, third)]
+    counted = rows(client, "counted-attacks")
+    assert list(counted[0]) == ["distance", *names]
+    for row in counted:
+        share = sum(distance <= float(row["distance"]) for distance in (1.0, 0.5)) / 2
+        assert [float(row[name]) for name in names] == [share, float(row["distance"]) >= 0.25]
+
+
 def test_a_round_has_no_figures_before_it_is_published(client: Client, measured: Round, olga: User) -> None:
     Round.objects.update(state=Round.State.SCORED)
     client.force_login(olga)

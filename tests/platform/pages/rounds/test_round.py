@@ -60,6 +60,18 @@ def test_the_page_shows_winners_intervals_the_cut_the_warned_pair_and_the_commit
     assert "0dd0dd" in page
 
 
+def test_the_fifth_is_separated_from_the_sixth_though_teams_share_a_place(client: Client, play: Play) -> None:
+    played = play(10)
+    played.entries.filter(track__name="model", place=5).update(separated_from_next=True)
+    second = played.entries.get(track__name="model", place=2)
+    twin = played.entries.get(track__name="untargeted", order=1).submission
+    twin.pk, twin.commit, twin.tag = None, "b" * 40, "submission-2"
+    twin.save()
+    second.pk, second.submission, second.order, second.prior = None, twin, 11, 11
+    second.save()
+    assert "The fifth <b>is</b> separated from the sixth." in page_of(client)
+
+
 def test_it_says_what_its_numbers_mean(client: Client, play: Play) -> None:
     play(10)
     page = page_of(client)

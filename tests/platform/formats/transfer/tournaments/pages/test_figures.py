@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -112,6 +113,17 @@ def rows(client: Client, address: str) -> list[dict[str, str]]:
     answer = client.get(f"{PAGES}/{address}.csv")
     assert answer.status_code == 200
     return list(csv.DictReader(io.StringIO(answer.content.decode())))
+
+
+def test_the_place_of_a_baseline_counts_teams_with_the_same_content_once(
+    client: Client, transfer: Competition, rita: User, baselines: list[Player]
+) -> None:
+    """They share a place, so that the team after them is second."""
+    field = teams(transfer.tracks.get(name="attack"), 3, rita)
+    copied = published(transfer, 1, field, baselines).entries.order_by("place")
+    copied.filter(place=2).update(player=field[0].player, value=copied[0].value)
+    copied.filter(place__gt=1).update(place=F("place") - 1)
+    assert "best baseline, would be at place 2" in client.get(f"{PAGES}/rounds/1").content.decode()
 
 
 @pytest.mark.parametrize("count", [3, 300])
