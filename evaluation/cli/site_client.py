@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from email.message import Message
 from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse, IncompleteRead
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
+from ssl import SSLEOFError
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -315,7 +316,7 @@ class SiteClient:
     def __init__(self, site: str, token: str = "") -> None:
         self.site = site
         self.token = token
-        self._opener = urllib.request.build_opener(NoRedirects())
+        self._opener = urllib.request.build_opener(NoRedirects(), _PlainHandler(), _SecureHandler())
 
     def begin_device_login(self, name: str) -> SiteDeviceCodes:
         """Ask for codes to sign in with; the site shows `name` to the person."""
@@ -488,6 +489,31 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *arguments: Any, **options: Any) -> None:
         return None
+
+
+class _UploadConnection(HTTPConnection):
+    """Also reads the answer of a site that refuses a request, and ends the connection, before it has read the body."""
+
+    def request(self, *arguments: Any, **options: Any) -> None:
+        try:
+            super().request(*arguments, **options)
+        except (BrokenPipeError, ConnectionResetError, SSLEOFError):
+            if self.sock is None:
+                raise
+
+
+class _SecureConnection(_UploadConnection, HTTPSConnection):
+    """The same with TLS."""
+
+
+class _PlainHandler(urllib.request.HTTPHandler):
+    def http_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(_UploadConnection, request)
+
+
+class _SecureHandler(urllib.request.HTTPSHandler):
+    def https_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(_SecureConnection, request)
 
 
 @dataclass(frozen=True)
