@@ -10,12 +10,13 @@ import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeVar
 
 from evaluation.cli.output import say
+from evaluation.cli.site_client import AnswerShapeError, read_answer
 from evaluation.cli.site_version_check import note_version
 from evaluation.datasets.base import Dataset, with_targets
 from evaluation.datasets.load import load_dataset
@@ -107,6 +108,43 @@ class GivenCompetition:
         return data, split, tuple(replace(sample, number=number) for number, sample in enumerate(chosen))
 
 
+@dataclass(frozen=True)
+class _SampleSource:
+    """Where the development samples of a competition on a site come from."""
+
+    source: str
+    split: str
+    count: int
+    target_seed: int
+    order: str = "published"
+    skip: int = 0
+
+
+@dataclass(frozen=True)
+class _SmokeTest:
+    """What a site says about its smoke test."""
+
+    rules: dict[str, Any]
+    least_accuracy: float
+    opponent: str
+    samples: _SampleSource
+
+
+@dataclass(frozen=True)
+class _RulesVersion:
+    """The number of rules."""
+
+    version: int
+
+
+@dataclass(frozen=True)
+class _DescribedCompetition:
+    """What a site says about a competition."""
+
+    title: str
+    smoke_test: _SmokeTest
+
+
 def add_competition(command: argparse.ArgumentParser) -> None:
     """Add `--competition` to a command that has the options of samples."""
     command.set_defaults(dataset=None, budget=None)  # None: left to the competition, or to the defaults of the help
@@ -186,22 +224,17 @@ def _of_file(path: Path) -> GivenCompetition:
 def of_answer(answer: Any, archive: str) -> GivenCompetition:
     """Return the competition that a site describes; its development samples are in `archive`. Raise `Refusal`."""
     try:
-        test = answer["smoke_test"]
-        rules = dict(test["rules"])
-        return GivenCompetition(
-            answer["title"],
-            rules,
-            rules["version"],
-            test["least_accuracy"],
-            test["opponent"],
-            test["samples"],
-            archive,
-        )
-    except (LookupError, TypeError) as error:
+        described = read_answer(_DescribedCompetition, answer)
+        test = described.smoke_test
+        version = read_answer(_RulesVersion, test.rules).version
+    except AnswerShapeError as error:
         raise Refusal(
             f"the site does not say how its smoke test is played ({error})",
             fix="use the version of this program that the site has, or name the competition's file",
         ) from None
+    return GivenCompetition(
+        described.title, test.rules, version, test.least_accuracy, test.opponent, asdict(test.samples), archive
+    )
 
 
 def _fetched(site: str, address: str) -> Any:

@@ -88,13 +88,13 @@ def _print(client: SiteClient, shown: SiteChallenge) -> None:
     rows = [
         ("challenge", f"{shown.number}, submission {shown.submission} against {shown.opponent_title}"),
         ("state", shown.state),
-        *([("median distance", f"{shown.numbers['median']:g}")] if shown.numbers else []),
+        *([("median distance", f"{shown.numbers.median:g}")] if shown.numbers else []),
         ("page", _address(client, shown)),
     ]
     print_facts(rows)
     if shown.samples:
         table = [
-            (str(each["sample"]), as_it_is(each["outcome"]), f"{each['distance']:.3f}", str(each["queries"]))
+            (str(each.sample), as_it_is(each.outcome), f"{each.distance:.3f}", str(each.queries))
             for each in shown.samples
         ]
         print_table("Samples", ("sample", "outcome", "distance", "queries"), table, text=(1,))

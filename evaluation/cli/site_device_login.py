@@ -9,7 +9,7 @@ import webbrowser
 from time import monotonic, sleep
 
 from evaluation.cli.output import printable, say
-from evaluation.cli.site_client import SiteClient, SiteRefusal, UnavailableSiteError
+from evaluation.cli.site_client import THROTTLED, SiteClient, SiteRefusal, UnavailableSiteError
 
 _SLOWER = 5
 """By how many seconds requests become rarer when the site asks for it."""
@@ -31,7 +31,7 @@ def token_by_code(site: str) -> str:
         except UnavailableSiteError:
             continue  # it may be back before the code expires
         except SiteRefusal as refusal:
-            if refusal.code == "slow-down":
+            if refusal.code in {"slow-down", THROTTLED}:  # the latter where others at this address ask, too
                 interval += _SLOWER
             elif refusal.code != "authorization-pending":
                 raise

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
@@ -67,6 +67,46 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
+class _Release:
+    """A released part as the site lists it; without a digest it is no file, without a key not signed."""
+
+    part: str
+    sha256: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class _ShownRound:
+    """What the site says about a round."""
+
+    state: str
+    commitment: str
+    field_commitment: str
+    releases: list[_Release]
+
+
+@dataclass(frozen=True)
+class _PublishedKey:
+    """A key that the site signs with, or did."""
+
+    key: str
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """The site on which an imported competition was played."""
+
+    signing_keys: list[str]
+
+
+@dataclass(frozen=True)
+class _Imported:
+    """A competition; older sites say nothing of an origin."""
+
+    origin: _Origin | None = None
+
+
+@dataclass(frozen=True)
 class _Fetched:
     """A part of a round in the directory; `new` says whether it was fetched now."""
 
@@ -99,7 +139,7 @@ def add_parser(subcommands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     site, slug, number = round_of(given.round)
     client = public_client(given, site)
-    shown = client.get(f"competitions/{quote(slug)}/rounds/{number}")
+    shown = client.read(_ShownRound, client.get(f"competitions/{quote(slug)}/rounds/{number}"))
     directory: Path = given.into or Path(f"{slug}-round-{number}")
     fetching = _Fetching(client, slug, number, shown, ReleasedRound(directory))
     wanted = [part for part in ("bundle", "images", "perturbed", "code") if getattr(given, part)]
@@ -127,19 +167,13 @@ def run(given: argparse.Namespace) -> int:
 class _Fetching:
     """The download of one round."""
 
-    def __init__(self, client: SiteClient, slug: str, number: str, shown: Mapping[str, Any], of: ReleasedRound) -> None:
+    def __init__(self, client: SiteClient, slug: str, number: str, shown: _ShownRound, of: ReleasedRound) -> None:
         self._client = client
         self._files = f"{client.site}/competitions/{quote(slug)}/rounds/{number}/files"
         self._name, self._slug = f"round {number} of {slug}", slug
-        self._of = of
-        try:
-            self._released = {str(each["part"]): each for each in shown["releases"]}
-            self._commitments = {"samples": shown["commitment"], "field": shown["field_commitment"]}
-            self._state = str(shown["state"])
-        except (LookupError, TypeError) as error:
-            raise SiteRefusal(
-                "unknown", f"the site describes the round otherwise than expected ({error})", fix="update this program"
-            ) from None
+        self._of, self._state = of, shown.state
+        self._released = {each.part: each for each in shown.releases}
+        self._commitments = {"samples": shown.commitment, "field": shown.field_commitment}
 
     def fetch(self, wanted: Sequence[str], key: str | None) -> tuple[list[_Fetched], list[str]]:
         """Download the wanted parts, without one all but the archives of perturbed images; say which are missing."""
@@ -187,7 +221,7 @@ class _Fetching:
 
     def _keep_key(self, given: str | None) -> None:
         """Write the key of the bundle. Raise `Refusal` if it is not one of the site's, or not the one known here."""
-        key = str(self._released["bundle"]["key"])
+        key = str(self._released["bundle"].key)
         if not self._is_published(key) or not _DIGEST.fullmatch(key):
             raise SiteRefusal("unknown", "the bundle's key is none that the site publishes", fix="tell the organisers")
         path = self._of.directory / KEY
@@ -202,13 +236,13 @@ class _Fetching:
 
     def _is_published(self, key: str) -> bool:
         """Return whether a key is one of the site's, or of the site on which an imported competition was played."""
-        if key in {str(row["key"]) for row in self._client.rows("signing-keys")}:
+        if key in {self._client.read(_PublishedKey, row).key for row in self._client.rows("signing-keys")}:
             return True
-        origin = self._client.get(f"competitions/{quote(self._slug)}").get("origin")  # older sites have none
-        return bool(origin) and key in origin["signing_keys"]
+        origin = self._client.read(_Imported, self._client.get(f"competitions/{quote(self._slug)}")).origin
+        return origin is not None and key in origin.signing_keys
 
     def _file(self, part: str) -> _Fetched:
-        path, digest = self._of.directory / _FILES[part], str(self._released[part]["sha256"])
+        path, digest = self._of.directory / _FILES[part], str(self._released[part].sha256)
         if path.is_file() and _digest_of(path) == digest:
             return _Fetched(part, path, new=False)
         self._download(part, path, MOST_BYTES[path.name], digest)

@@ -11,7 +11,7 @@ from typing import Any
 from evaluation.cli.output import as_it_is, print_json, print_table, say
 from evaluation.cli.positive_number import positive
 from evaluation.cli.replay import add_from, opened
-from evaluation.cli.site_client import SiteClient, SiteSubmission
+from evaluation.cli.site_client import SiteClient, SiteMatch, SiteSubmission
 from evaluation.cli.site_login import add_json, add_site, public_client, site_client
 from evaluation.cli.site_team_commands import require_teams
 from evaluation.domain.errors import Refusal
@@ -44,7 +44,8 @@ def run(given: argparse.Namespace) -> int:
     if given.directory is not None:
         return _released(given)
     if given.number:
-        found = list(public_client(given).rows(f"submissions/{given.number}/matches"))
+        client = public_client(given)
+        found = list(client.rows(f"submissions/{given.number}/matches"))
     else:
         client = public_client(given) if given.competition else site_client(given)
         found = list(_matches(client, _submissions(client, given.competition)))
@@ -54,8 +55,10 @@ def run(given: argparse.Namespace) -> int:
     if not found:
         say("There are no matches, or you may not see them yet.")
         return 0
-    words = ("key", "track", "attack", "model", "state")
-    rows = [[*(as_it_is(str(each[name])) for name in words), as_it_is(_median(each["numbers"]))] for each in found]
+    rows = [
+        [as_it_is(text) for text in (each.key, each.track, each.attack, each.model, each.state, _median(each.numbers))]
+        for each in (client.read(SiteMatch, row) for row in found)
+    ]
     print_table("Matches", ("match", "track", "attack", "model", "state", "median"), rows, text=(0, 1, 2, 3, 4))
     return 0
 
@@ -72,7 +75,7 @@ def _matches(client: SiteClient, submissions: Iterator[SiteSubmission]) -> Itera
     seen: set[tuple[str, str]] = set()
     for submission in submissions:
         for match in client.rows(f"submissions/{submission.number}/matches"):
-            name = submission.competition, str(match["key"])
+            name = submission.competition, client.read(SiteMatch, match).key
             if name not in seen:
                 seen.add(name)
                 yield {"competition": submission.competition, **match}

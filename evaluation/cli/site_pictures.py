@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from evaluation.cli.output import print_json, progress_bar, say
 from evaluation.cli.positive_number import positive
-from evaluation.cli.site_client import SiteClient, SiteRefusal
+from evaluation.cli.site_client import SiteBuilds, SiteClient, SitePicturedMatch, SitePicturedSample, SiteRefusal
 from evaluation.cli.site_login import add_json, add_site, site_client
 from evaluation.domain.errors import Refusal
 
@@ -37,7 +37,7 @@ def add_parser(subcommands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     client = site_client(given)
     name, below, rows = _shown(client, given)
-    pictures = [(row["sample"], each) for row in rows for each in _NAMES if each in row.get("pictures", _NAMES)]
+    pictures = [(row.sample, each) for row in rows for each in _NAMES if each in row.pictures]
     directory: Path = given.into or Path(name)
     try:
         files = list(_fetched(client, below, pictures, directory))
@@ -49,21 +49,22 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _shown(client: SiteClient, given: argparse.Namespace) -> tuple[str, str, list[dict[str, Any]]]:
+def _shown(client: SiteClient, given: argparse.Namespace) -> tuple[str, str, list[SitePicturedSample]]:
     """Return the name of what is shown, the address below which its samples are, and these samples."""
     number = given.submission
     if given.match:
         below = f"competitions/{quote(client.submission(number).competition)}/matches/{quote(given.match)}"
-        name, rows = f"match-{given.match.replace('/', '-')}", client.get(below)["samples"]
+        name, rows = f"match-{given.match.replace('/', '-')}", client.read(SitePicturedMatch, client.get(below)).samples
     elif given.challenge:
         below = f"submissions/{number}/challenges/{given.challenge}"
-        name, rows = f"challenge-{given.challenge}", client.challenge(number, given.challenge).samples
+        name, rows = f"challenge-{given.challenge}", client.read(SitePicturedMatch, client.get(below)).samples
     else:
-        builds = client.get(f"submissions/{number}").get("builds")
+        builds = client.read(SiteBuilds, client.get(f"submissions/{number}")).builds
         if not builds:
             raise SiteRefusal("unknown", f"submission {number} has no smoke test to see", fix="name one of your team")
-        below = f"submissions/{number}/builds/{builds[-1]['attempt']}"
-        name, rows = f"submission-{number}", list(client.rows(f"{below}/samples"))
+        below = f"submissions/{number}/builds/{builds[-1].attempt}"
+        name = f"submission-{number}"
+        rows = [client.read(SitePicturedSample, row) for row in client.rows(f"{below}/samples")]
     if not rows:
         what = "they are kept for 30 days" if name.startswith("submission") else "secret ones are not shown"
         raise SiteRefusal(
@@ -78,7 +79,7 @@ def _fetched(
     directory.mkdir(parents=True, exist_ok=True)
     with progress_bar(len(pictures), "pictures") as bar:
         for sample, name in pictures:
-            path = directory / f"{int(sample)}-{name}.png"
-            path.write_bytes(client.content(f"{below}/samples/{int(sample)}/{name}.png"))
+            path = directory / f"{sample}-{name}.png"
+            path.write_bytes(client.content(f"{below}/samples/{sample}/{name}.png"))
             bar.step()
             yield {"sample": sample, "picture": name, "path": str(path)}

@@ -43,7 +43,9 @@ def run(given: argparse.Namespace) -> int:
     pushed = remote.push(repository, tag)
     # asked in any case: the answer to a push that arrived may be lost
     sent = patiently(lambda: list(client.submissions_of(team.slug, track.name)))
-    made = next((each for each in sent if each.tag == tag), None)
+    # another member may have pushed another commit under this tag meanwhile
+    commit = repository.git("rev-parse", f"refs/tags/{tag}")
+    made = next((each for each in sent if (each.tag, each.commit) == (tag, commit)), None)
     if made is None and not pushed:
         repository.git("tag", "--delete", tag)
         raise SiteRefusal("rejected", f"{tag} is not submitted; the lines above say why")

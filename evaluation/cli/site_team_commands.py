@@ -12,7 +12,15 @@ from rich.text import Text
 
 from evaluation.cli.output import as_it_is, print_facts, print_json, print_table, say
 from evaluation.cli.positive_number import positive
-from evaluation.cli.site_client import OwnTeam, SiteClient, SiteSubmission
+from evaluation.cli.site_client import (
+    OwnTeam,
+    SiteBoard,
+    SiteClient,
+    SiteColumns,
+    SiteQuota,
+    SiteStanding,
+    SiteSubmission,
+)
 from evaluation.cli.site_login import add_json, add_site, site_client
 from evaluation.domain.errors import Refusal
 
@@ -74,12 +82,13 @@ def run_quota(given: argparse.Namespace) -> int:
         for team in require_teams(client)
         for track in team.tracks
     ]
+    read = [client.read(SiteQuota, quota) for _, _, quota in found]
     if given.json:
         print_json([{"team": team.slug, "track": track.name, **quota} for team, track, quota in found])
         return 0
     rows = [
-        (as_it_is(team.slug), as_it_is(track.name), f"{quota['left']} of {quota['quota']}", quota["next_at"] or "now")
-        for team, track, quota in found
+        (as_it_is(team.slug), as_it_is(track.name), f"{quota.left} of {quota.quota}", quota.next_at or "now")
+        for (team, track, _), quota in zip(found, read, strict=True)
     ]
     print_table("Submissions left in any 24 hours", ("team", "track", "left", "next (UTC)"), rows, text=(0, 1))
     return 0
@@ -93,14 +102,19 @@ def run_board(given: argparse.Namespace) -> int:
     if given.json:
         print_json(board)
         return 0
-    if board.get("frozen_since"):
-        say(f"The leaderboard is frozen since {board['frozen_since']}.")
-    if not board["rows"]:
+    shown = client.read(SiteBoard, board)
+    if shown.frozen_since:
+        say(f"The leaderboard is frozen since {shown.frozen_since}.")
+    if not shown.rows:
         say("The leaderboard has no rows.")
         return 0
-    columns, rows = _board_rows(board)
+    if "columns" in board:
+        names = [column.name for column in client.read(SiteColumns, board).columns]
+    else:
+        names = [name for name in ("value", "score", "low", "high") if name in shown.rows[0]]
+    rows = [_board_row(client.read(SiteStanding, row), row, names) for row in shown.rows]
     title = f"{given.competition}, {given.track}" + (f", at {given.at}" if given.at else "")
-    print_table(title, columns, rows, text=(1, 2))
+    print_table(title, ("rank", "team", "submission", *names), rows, text=(1, 2))
     return 0
 
 
@@ -155,18 +169,12 @@ def require_teams(client: SiteClient) -> list[OwnTeam]:
     return teams
 
 
-def _board_rows(board: Mapping[str, Any]) -> tuple[Sequence[str], list[tuple[str | Text, ...]]]:
-    """Return columns and rows of a leaderboard of any format: rank, team, title, and its numbers."""
-    if "columns" in board:
-        names = [column["name"] for column in board["columns"]]
-    else:
-        names = [name for name in ("value", "score", "low", "high") if name in board["rows"][0]]
-    rows: list[tuple[str | Text, ...]] = []
-    for row in board["rows"]:
-        team = row.get("team_name") or row["team"] or "(baseline)"
-        title = row.get("title") or str(row["submission"])
-        rows.append((_text(row["rank"]), as_it_is(team), as_it_is(title), *(_text(row[name]) for name in names)))
-    return ("rank", "team", "submission", *names), rows
+def _board_row(standing: SiteStanding, row: Mapping[str, Any], names: Sequence[str]) -> tuple[str | Text, ...]:
+    """Return a row of a leaderboard of any format: rank, team, title, and its numbers."""
+    team = str(row.get("team_name") or standing.team or "(baseline)")
+    title = str(row.get("title") or standing.submission)
+    numbers = (_text(row.get(name)) for name in names)
+    return (_text(standing.rank), as_it_is(team), as_it_is(title), *numbers)
 
 
 def _text(value: Any) -> str:

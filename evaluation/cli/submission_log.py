@@ -12,7 +12,14 @@ from typing import Any, TypeVar
 
 from evaluation.cli.output import printable, say
 from evaluation.cli.positive_number import positive
-from evaluation.cli.site_client import SiteClient, SiteLog, SiteSubmission, UnavailableSiteError
+from evaluation.cli.site_client import (
+    THROTTLED,
+    SiteClient,
+    SiteLog,
+    SiteRefusal,
+    SiteSubmission,
+    UnavailableSiteError,
+)
 from evaluation.cli.site_login import add_site, site_client
 
 EVERY = 2.0
@@ -83,10 +90,14 @@ def _print_lines(page: SiteLog, *, as_json: bool) -> None:
 
 
 def patiently(ask: Callable[[], Result]) -> Result:
-    """Return the answer of the site, which may be away for a minute."""
+    """Return the answer of the site, which may be away for a minute, or get too many requests of the person."""
     for _ in range(_ATTEMPTS - 1):
         try:
             return ask()
         except UnavailableSiteError:
+            time.sleep(EVERY)
+        except SiteRefusal as refusal:
+            if refusal.code != THROTTLED:
+                raise
             time.sleep(EVERY)
     return ask()

@@ -90,6 +90,7 @@ class _Deadline:
         self._connection: socket.socket | None = None
         self._lock = threading.Lock()
         self._over = False
+        self._until = time.monotonic() + seconds
         self._timer = threading.Timer(seconds, self._end)
         self._timer.daemon = True
 
@@ -99,6 +100,13 @@ class _Deadline:
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
+
+    def left(self) -> float:
+        """Return the seconds that are left. Raise `TimeoutError` if there are none."""
+        seconds = self._until - time.monotonic()
+        if seconds <= 0:
+            raise TimeoutError
+        return seconds
 
     def check(self) -> None:
         """Raise `TimeoutError` if the time is over: what was read then looks like the end of the answer."""
@@ -150,8 +158,9 @@ class _CheckedConnection(http.client.HTTPConnection):
     def _connected(self) -> socket.socket:
         failure: OSError = OSError("no address")
         for address in self._addresses:
+            seconds = min(CONNECT_SECONDS, self._deadline.left())
             try:
-                return socket.create_connection((str(address), self._receiver.port), timeout=CONNECT_SECONDS)
+                return socket.create_connection((str(address), self._receiver.port), timeout=seconds)
             except OSError as error:
                 failure = error
         raise failure

@@ -165,7 +165,7 @@ def _record(request: _SignedRequest, answer: Answer) -> None:
             status=answer.status,
             milliseconds=answer.milliseconds,
             answer=_redacted(answer.text, request),
-            problem=answer.problem,
+            problem=_redacted(answer.problem, request),  # may quote the receiver, too
         )
         if not written:  # removed, or sent by another process meanwhile
             return

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -20,6 +21,8 @@ from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.transfer.rules import TransferRules
 
 Gauntlet = Callable[..., tuple[int, str, str]]
+
+SAMPLES = {"source": "digits", "split": "dev", "count": 4, "target_seed": 0}
 
 FILE = """
 [competition]
@@ -146,14 +149,24 @@ def test_options_that_the_competition_decides_are_refused(gauntlet: Gauntlet, sm
     assert "the competition decides --budget" in err
 
 
-def test_an_answer_of_another_version_is_named() -> None:
-    with pytest.raises(Refusal, match="does not say how its smoke test is played"):
-        of_answer({"title": "Old"}, "")
+@pytest.mark.parametrize(
+    ("smoke_test", "problem"),
+    [
+        (None, "smoke_test: null in place of an object"),
+        ({}, "smoke_test: rules is missing"),
+        ({"rules": "those of 2018"}, "smoke_test: rules: a text in place of an object"),
+        ({"rules": {}, "least_accuracy": 1, "opponent": "", "samples": {"source": 4}}, "samples: source: a whole"),
+        ({"rules": {}, "least_accuracy": 1, "opponent": "", "samples": SAMPLES}, "version is missing"),
+    ],
+)
+def test_an_answer_of_another_version_is_named(smoke_test: Any, problem: str) -> None:
+    with pytest.raises(Refusal, match=f"does not say how its smoke test is played .*{problem}"):
+        of_answer({"title": "Old", "smoke_test": smoke_test}, "")
 
 
 def test_a_site_names_only_bundled_opponents(tmp_path: Path) -> None:
     """Not a directory of the participant's computer, which would be built and run."""
-    values = {"rules": {"version": 1}, "least_accuracy": 0.5, "opponent": str(tmp_path), "samples": {}}
+    values = {"rules": {"version": 1}, "least_accuracy": 0.5, "opponent": str(tmp_path), "samples": SAMPLES}
     told = of_answer({"title": "T", "smoke_test": values}, "https://arena.example/development.zip")
     with pytest.raises(Refusal, match="no bundled submission"):
         _named_opponent(told)

@@ -58,6 +58,18 @@ def test_an_answer_that_is_none_says_that_the_site_does_not_answer(
     assert (status, "Traceback" in err) == (2, False), err
 
 
+def test_a_refusal_that_comes_before_the_body_is_read_is_a_refusal(
+    site: str, gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As gunicorn sends it for a token that is not valid, or too many uploads: it then closes the connection."""
+    problem = b'{"code": "token-revoked", "detail": "the token is revoked", "fix": "create one", "accepted_from": null}'
+    monkeypatch.setattr(AnyAnswer, "answer", b"HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n" + problem)
+    archive = tmp_path / "proof.npz"
+    archive.write_bytes(bytes(32 << 20))
+    status, _, err = gauntlet("prove", "digits-curves/1", 17, archive)
+    assert (status, "the token is revoked" in err) == (3, True), err
+
+
 def test_an_address_with_a_wrong_port_is_refused(gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GAUNTLET_SITE", "https://arena.example:http")
     monkeypatch.setenv("GAUNTLET_TOKEN", "secret")

@@ -106,10 +106,10 @@ def site(
     documented = DocumentedSite(document(client), empty=request.param)
     monkeypatch.setattr(SiteClient, "_sent", lambda self, *asked: documented.answer(*asked))
     found: dict[str, str] = {}
-    read = site_client._read
+    read = site_client.read_answer
 
     def compared(kind: type[Any], data: Mapping[str, Any]) -> Any:
-        hints = get_type_hints(kind, vars(site_client))
+        hints = get_type_hints(kind)
         for each in fields(kind):
             name = f"{kind.__name__}.{each.name}"
             if each.name not in data:
@@ -118,7 +118,7 @@ def site(
                 found[name] = f"is {data[each.name]!r}" if unfit(data[each.name], hints[each.name]) else ""
         return read(kind, data)
 
-    monkeypatch.setattr(site_client, "_read", compared)
+    monkeypatch.setattr(site_client, "read_answer", compared)
     return found
 
 

@@ -24,6 +24,7 @@ from competitions.models import Competition, RulesVersion, SampleSet, Track
 from core import worker_notifications
 from evaluation.cli import main, site_device_login, site_version_check, submission_log
 from evaluation.cli.site_client import SiteClient, UnavailableSiteError
+from evaluation.cli.site_repository import SiteRemote, TeamWorkingCopy
 from formats.query.challenges.models import Challenge
 from formats.query.leaderboards.models import Evaluation, Pool, Standing, SubmissionChoice
 from formats.query.matches.models import Match
@@ -455,6 +456,28 @@ def test_a_push_whose_answer_is_lost_is_a_submission(
     assert status == 0, err
     assert json.loads(out)["number"] == Submission.objects.get().pk
     assert _git(copy, "tag", "--list") == "submission-1"
+
+
+def test_the_submission_of_a_member_who_was_faster_is_not_one_s_own(
+    gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, bob: User, rules: RulesVersion,
+    live_server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    login(alice)
+    _, token = issue_token(user=bob, name="laptop", scopes=["read", "submit"], days=9)
+    other, push = tmp_path / "other", SiteRemote.push
+    subprocess.run(["git", "clone", "--quiet", copy, other], check=True)
+    _git(other, "-c", "user.name=B", "-c", "user.email=b@c", "commit", "--quiet", "--allow-empty", "--message=Second")
+    _git(other, "tag", "submission-1")
+
+    def second(remote: SiteRemote, repository: TeamWorkingCopy, tag: str) -> bool:
+        assert push(SiteRemote(remote.address, "bob", token), TeamWorkingCopy(other), tag)
+        return push(remote, repository, tag)
+
+    monkeypatch.setattr(SiteRemote, "push", second)
+    status, _, err = gauntlet("submit", copy, "--no-wait")
+    assert (status, "submission-1 is not submitted" in err) == (3, True), err
+    assert Submission.objects.get().submitted_by == bob
+    assert _git(copy, "tag", "--list") == ""
 
 
 def test_a_site_that_is_away_after_the_push_is_asked_again(

@@ -34,6 +34,8 @@ class TestReceiver:
     status: int = 204
     text: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
+    first_line: bytes = b""
+    """What it sends in place of an answer in HTTP."""
     endless: bool = False
     """It sends a line of headers again and again, and never an answer."""
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
@@ -48,6 +50,9 @@ def _handler(receiver: TestReceiver) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             receiver.requests.append((self.path, dict(self.headers.items()), body))
+            if receiver.first_line:
+                self.wfile.write(receiver.first_line + b"\r\n\r\n")
+                return
             if receiver.endless:
                 self.wfile.write(b"HTTP/1.1 200 OK\r\n")
                 while True:

@@ -349,6 +349,19 @@ def test_the_log_keeps_no_secret_that_a_receiver_sends_back(
     assert len(answer) == 500
 
 
+def test_the_log_quotes_a_receiver_that_speaks_no_http_without_control_characters_and_secrets(
+    webhook: Webhook, submission: Submission, receiver: TestReceiver, send: Send
+) -> None:
+    secret = secret_of(webhook.nonce)
+    receiver.first_line = b"\x00\x1b[1m" + secret.encode() + b"." * 999
+    event_log.record("submit", submission)
+    send()
+    made = Delivery.objects.get()
+    assert (made.state, made.attempts, made.status) == (Delivery.State.WAITING, 1, None)
+    assert made.problem.startswith("no answer: [removed]...")
+    assert len(made.problem) == 500
+
+
 def test_a_row_that_cannot_be_shown_costs_others_nothing(
     webhook: Webhook, submission: Submission, receiver: TestReceiver, send: Send, competition: Competition, olga: User,
     monkeypatch: pytest.MonkeyPatch,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
@@ -91,3 +94,22 @@ def test_a_receiver_that_sends_bytes_without_end_is_left_at_the_deadline(
 def test_a_closed_port_is_a_problem(receiver: TestReceiver, post: Post) -> None:
     address = receiver.address.replace(str(receiver.port), "1025")
     assert post(read_receiver(address), b"{}", {}, allowed=LOOPBACK).problem == "no answer: Connection refused"
+
+
+def test_many_addresses_that_do_not_answer_are_left_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner of a name decides how many it has."""
+    monkeypatch.setattr(delivery_request, "SECONDS", 0.5)
+    monkeypatch.setattr(delivery_request, "CONNECT_SECONDS", 0.2)
+    with socket.create_server(("0.0.0.0", 0), backlog=0) as full, ExitStack() as waiting:  # noqa: S104 - every 127.x.x.x
+        port = full.getsockname()[1]
+        for _ in range(3):  # further connections get no answer
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(("127.0.0.1", port))
+        began = time.monotonic()
+        answer = delivery_request.post(
+            read_receiver(f"https://hooks.example:{port}/"), b"{}", {}, allowed=LOOPBACK,
+            resolve=lambda host: [f"127.0.0.{number}" for number in range(2, 40)],
+        )  # fmt: skip
+    assert answer.problem == "no answer within 0.5 s"
+    assert time.monotonic() - began < 2
