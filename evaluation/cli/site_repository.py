@@ -98,8 +98,11 @@ class SiteRemote:
             f"http.{self.address}.followRedirects": "false",  # another site would get the token
             "credential.helper": "",
         }
-        settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": str(len(configuration))}
-        for number, (key, value) in enumerate(configuration.items()):
+        # after the settings that the environment has already, such as a safe directory
+        text = os.environ.get("GIT_CONFIG_COUNT", "")
+        count = int(text) if text.isdecimal() else 0
+        settings = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": str(count + len(configuration))}
+        for number, (key, value) in enumerate(configuration.items(), start=count):
             settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
         return subprocess.run(
             ["git", *words],

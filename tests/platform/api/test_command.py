@@ -532,7 +532,7 @@ def test_each_attempt_has_a_log_from_its_first_line(
     assert gauntlet("logs", "-f", scored.pk)[1] == "one\ntwo\nuno\ndue\n"
 
 
-def test_the_token_is_in_no_argument_of_git(
+def test_the_token_is_in_no_argument_of_git_and_settings_of_the_environment_are_kept(
     gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -540,12 +540,14 @@ def test_the_token_is_in_no_argument_of_git(
     seen, real = tmp_path / "arguments", _git(copy, "--exec-path")
     program = tmp_path / "bin" / "git"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\necho "$@" >> {seen}\nexec {real}/git "$@"\n')
+    program.write_text(f'#!/bin/sh\necho "$@" $({real}/git config a.b) >> {seen}\nexec {real}/git "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    for name, value in (("COUNT", "1"), ("KEY_0", "a.b"), ("VALUE_0", "of-the-environment")):
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
     assert gauntlet("submit", copy, "--no-wait")[0] == 0
     arguments = seen.read_text()
-    assert "push --atomic" in arguments
+    assert re.search("push --atomic .* of-the-environment\n", arguments)
     assert plain not in arguments
 
 
