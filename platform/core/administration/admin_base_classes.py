@@ -23,7 +23,14 @@ from django.views.decorators.http import require_safe
 from core import event_log
 from core.administration.confirmed_actions import CHANGED_NOTHING, AdminAction, confirmed_action
 from core.administration.csv_export import csv_of_list
-from core.administration.link_columns import count_column, count_of, counted_model
+from core.administration.link_columns import (
+    count_column,
+    count_of,
+    counted_model,
+    is_closed,
+    unlinked,
+    without_closed_link,
+)
 from core.errors import Refusal
 from core.role_lookups import role_lookups
 from core.roles import Right, held_by, roles_with
@@ -211,12 +218,32 @@ class ReadOnlyAdmin(Page):
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
         """Return the columns, with the counts last."""
-        return (*super().get_list_display(request), *self._counts_seen(request))
+        own = [without_closed_link(each, self, request) for each in super().get_list_display(request)]
+        return (*own, *self._counts_seen(request))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
         """Return the read-only fields, for an existing row including the counts."""
         fields = tuple(super().get_readonly_fields(request, obj))
-        return (*fields, *self._counts_seen(request)) if obj else fields
+        return (*fields, *self._counts_seen(request), *self._unlinked(fields, request)) if obj else fields
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any | None = None) -> Any:
+        """Return the fields; those that nobody changes link to no page that the user may not open."""
+        sets = super().get_fieldsets(request, obj)
+        if obj is None:
+            return sets
+        shown = [name for _, options in sets for name in options["fields"]]
+        fixed = self.get_readonly_fields(request, obj) if self.has_change_permission(request, obj) else shown
+        closed: dict[Any, Any] = dict(zip(self._closed(fixed, request), self._unlinked(fixed, request), strict=True))
+        return [
+            (title, {**options, "fields": [closed.get(name, name) for name in options["fields"]]})
+            for title, options in sets
+        ]
+
+    def _closed(self, names: Iterable[Any], request: HttpRequest) -> list[str]:
+        return [name for name in names if isinstance(name, str) and is_closed(name, self, request)]
+
+    def _unlinked(self, names: Iterable[Any], request: HttpRequest) -> list[Any]:
+        return [self._without_links[name] for name in self._closed(names, request)]
 
     @cached_property
     def _counted(self) -> Mapping[str, Combinable]:
@@ -226,6 +253,10 @@ class ReadOnlyAdmin(Page):
     def _count_columns(self) -> Mapping[str, Any]:
         # created once, since Django compares columns by identity
         return {name: count_column(self.model, name) for name in self.counts}
+
+    @cached_property
+    def _without_links(self) -> Mapping[str, Any]:
+        return {key.name: unlinked(key) for key in self.opts.concrete_fields if key.remote_field}
 
     def _counts_seen(self, request: HttpRequest) -> list[Any]:
         pages = {name: self.admin_site._registry.get(counted_model(self.model, name)) for name in self.counts}
@@ -315,7 +346,7 @@ class EditableAdmin(RecordedAdmin, ReadOnlyAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
         """Return the read-only fields, for an existing row including `fixed`."""
         fields = super().get_readonly_fields(request, obj)
-        return (*fields, *self.fixed) if obj else fields
+        return (*fields, *self.fixed, *self._unlinked(self.fixed, request)) if obj else fields
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.may(self.changing, request, obj)
