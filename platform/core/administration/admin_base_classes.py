@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import messages
@@ -45,6 +46,9 @@ else:
 
 _REFUSED = "_refused"
 """The attribute of a request that says why a service has refused what it sends."""
+
+_SEEN = "seen"
+"""The name by which a form sends a digest of the row that it was made of."""
 
 MOST_FOUND = 20
 """Rows of each model that the search of the sidebar finds."""
@@ -339,9 +343,38 @@ class RecordedAdmin(Page):
 
 
 class EditableAdmin(RecordedAdmin, ReadOnlyAdmin):
-    """Base of pages whose viewers may change the rows. `fixed` fields cannot change after creation."""
+    """Base of pages whose viewers may change the rows. `fixed` fields cannot change after creation.
+
+    A form saves all of its fields, so one is refused whose row somebody else has changed since it was opened.
+    """
 
     fixed: ClassVar[tuple[str, ...]] = ()
+    change_form_before_template = "admin/seen_row.html"
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """Show or save the form, unless the row has changed since the form was opened."""
+        row = self.get_object(request, object_id) if request.method == "POST" and object_id else None
+        if row is not None and request.POST.get(_SEEN, now := self._state(request, row)) != now:
+            vars(request)[_REFUSED] = (
+                f"{row} has changed since you opened this form, so nothing was saved: open it again, and enter your "
+                "change there"
+            )
+        return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Show the form, with a digest of the values that it shows."""
+        row = kwargs.get("obj")
+        if row is not None and self.has_change_permission(request, row):
+            sent = request.method == "POST"  # then the row has what was entered
+            context["seen"] = request.POST.get(_SEEN) if sent else self._state(request, row)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def _state(self, request: HttpRequest, row: Model) -> str:
+        fields = self.get_form(request, row, change=True).base_fields
+        values = [(key.name, key.value_from_object(row)) for key in row._meta.concrete_fields if key.name in fields]
+        return sha256(repr(values).encode()).hexdigest()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
         """Return the read-only fields, for an existing row including `fixed`."""
@@ -388,11 +421,15 @@ def _in_words(refusal: Refusal) -> str:
 
 
 def _refused_form(form: Any, refused: str) -> Any:
-    """Return a class of forms like `form`, none of which is valid because of what was refused."""
+    """Return a class of forms like `form`, none of which is valid because of what was refused.
+
+    But for those that change nothing, as a form that is sent twice by a second click.
+    """
 
     def clean(self: Any) -> Any:
         cleaned = form.clean(self)
-        self.add_error(None, refused)
+        if self.has_changed():
+            self.add_error(None, refused)
         return cleaned
 
     return type(form)(form.__name__, (form,), {"clean": clean})
