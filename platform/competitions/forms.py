@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
@@ -13,6 +14,7 @@ from competitions.competition_file_reader import REQUIRED_PURPOSES
 from competitions.freeze_windows import check_plan
 from competitions.models import FreezeWindow, SampleSet, Track
 from competitions.sample_set_selectors import imported_sets
+from competitions.services import require_secret_images
 from competitions.toml_fields import Errors, TomlTable
 from core.administration.confirmed_actions import ReasonForm
 from core.errors import Refusal
@@ -42,6 +44,13 @@ class SampleSetForm(SampleSetModelForm):
         others = imported_sets(self.instance.competition).exclude(pk=self.instance.pk)
         if purpose != before and before in REQUIRED_PURPOSES and not others.filter(purpose=before).exists():
             raise ValidationError(f"This is the only {before} set. Import another {before} set first.")
+        if purpose != before:
+            changed = copy(self.instance)
+            changed.purpose = purpose
+            try:
+                require_secret_images(changed)
+            except Refusal as refusal:
+                raise ValidationError(f"{refusal.problem}: {refusal.fix}") from refusal
         return purpose
 
 

@@ -84,7 +84,10 @@ def import_competition(
                 row = competition.sample_sets.create(
                     **values, digest=digest, class_names=list(class_names), imported_at=now
                 )
-                _require_secret_images(row)
+                try:
+                    require_secret_images(row)
+                except Refusal as refusal:
+                    raise Refusal(f"[[sample_sets]] {row.name}: {refusal.problem}", fix=refusal.fix) from refusal
         _save_windows(competition, read)
         planned_rounds.answers(competition, read.rounds, by)
         save_pages(competition, read.pages, by)
@@ -208,23 +211,25 @@ def _keep_new_samples(read: file.Document, salt: str) -> dict[str, tuple[str, tu
     return kept
 
 
-def _require_secret_images(row: SampleSet) -> None:
-    """Raise `Refusal` where an image would be secret and public: in a set whose images were released, or in a round."""
+def require_secret_images(row: SampleSet) -> None:
+    """Raise `Refusal` where an image would be secret and public: in a set whose images were released, or in a round.
+
+    The result is valid until the current transaction ends, for rounds of the competition of `row`.
+    """
+    Competition.objects.select_for_update(no_key=True).get(pk=row.competition_id)
     if row.secret:
         released = SampleSet.objects.exclude(images_public_since=None)
         if (other := overlapping(row, released)) and other.images_public_since:
             raise Refusal(
-                f"[[sample_sets]] {row.name}: it shares images with {other}, public since "
-                f"{in_words(other.images_public_since)}",
+                f"it shares images with {other}, public since {in_words(other.images_public_since)}",
                 fix="choose other samples: another split, or a larger skip",
             )
         return
     for drawn in drawn_for_rounds.answers():
         if other := overlapping(row, drawn):
             raise Refusal(
-                f"[[sample_sets]] {row.name}: it would make images public with which a round is still to be played, "
-                f"those of {other}",
-                fix="choose other samples, or import it when the round is published or cancelled",
+                f"it would make images public with which a round is still to be played, those of {other}",
+                fix="choose other samples, or wait until the round is published or cancelled",
             )
 
 

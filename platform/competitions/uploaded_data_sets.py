@@ -6,9 +6,9 @@ import fcntl
 import logging
 import secrets
 import shutil
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -177,10 +177,28 @@ def _unchanged(upload: DataSetUpload) -> QuerySet[DataSetUpload]:
 
 
 def _remove_archive(upload: DataSetUpload) -> None:
+    """Remove the archive of an upload that has ended, and what a worker that was stopped has left beside it."""
     try:
         upload.archive.unlink(missing_ok=True)
     except OSError as error:  # the upload has ended; only the space is lost
         platform_error_report.report(log, error, "the archive of %s cannot be removed", upload)
+    shutil.rmtree(_scratch_folder(upload), ignore_errors=True)
+
+
+@contextmanager
+def _scratch(upload: DataSetUpload) -> Iterator[Path]:
+    """Yield an empty folder for the images of an upload, which goes at the end: who has the archive's lock has it."""
+    folder = _scratch_folder(upload)
+    shutil.rmtree(folder, ignore_errors=True)  # of a worker that was stopped
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _scratch_folder(upload: DataSetUpload) -> Path:
+    return Path(settings.STATE) / "data-sets" / f".{upload.archive.stem}"
 
 
 def _make_data_set(upload: DataSetUpload, archive: IO[bytes]) -> None:
@@ -193,10 +211,8 @@ def _make_data_set(upload: DataSetUpload, archive: IO[bytes]) -> None:
         name=upload.name, licence=upload.licence, uploaded_by=upload.uploaded_by, uploaded_at=upload.uploaded_at
     )
     _require_uploader(upload)
-    place = Path(settings.STATE) / "data-sets"
-    place.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".upload-", dir=place, ignore_cleanup_errors=True) as folder:
-        store, prepared = _prepared(archive, Path(folder), _Progress(upload))
+    with _scratch(upload) as folder:
+        store, prepared = _prepared(archive, folder, _Progress(upload))
         dataset = open_store(prepared, UPLOADED)
         made.splits, made.class_names, made.shape = store.splits, list(dataset.class_names), list(store.shape)
         made.bytes, made.digest, made.repeated = store.bytes, store.sha256, store.repeated

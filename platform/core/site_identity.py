@@ -23,7 +23,7 @@ from core import clock, event_log
 from core.database_retry import persist
 from core.errors import HostFault, Refusal
 from core.extension_point import ExtensionPoint
-from core.missing_migrations_check import count_missing
+from core.missing_migrations_check import require_tables_of_this_version
 from core.models import SiteIdentity
 
 FILE = "site-identity"
@@ -62,11 +62,13 @@ def require_identity_at_start() -> None:
         tables = connection.introspection.table_names()
         # without the columns of this version, work would fail and count against the item
         recorded = MigrationRecorder.Migration._meta.db_table in tables  # not in tests, which make tables at once
-        if SiteIdentity._meta.db_table not in tables or (recorded and count_missing()):
+        if SiteIdentity._meta.db_table not in tables:
             raise ImproperlyConfigured("the database is not that of this version\n  fix: run: manage.py migrate")
+        if recorded:
+            require_tables_of_this_version()
         require_identity()
-    except HostFault as fault:
-        raise ImproperlyConfigured(str(fault)) from fault
+    except (HostFault, Refusal) as error:
+        raise ImproperlyConfigured(str(error)) from error
     except DatabaseError:
         log.warning("the identity of the site cannot be checked: the database cannot be reached", exc_info=True)
     finally:

@@ -123,6 +123,6 @@ def _not_yet(competition: Competition, problem: str, at: datetime) -> Refusal:
     if accepted_from >= competition.ends_at:
         return Refusal(
             problem,
-            fix=f"{competition.title} ends at {in_words(competition.ends_at)}, before a slot is free again",
+            fix=f"{competition.title} ends at {in_words(competition.ends_at)}, before submissions are accepted again",
         )
     return RefusedForNow(problem, accepted_from=accepted_from)

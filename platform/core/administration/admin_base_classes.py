@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import messages
@@ -23,7 +24,14 @@ from django.views.decorators.http import require_safe
 from core import event_log
 from core.administration.confirmed_actions import CHANGED_NOTHING, AdminAction, confirmed_action
 from core.administration.csv_export import csv_of_list
-from core.administration.link_columns import count_column, count_of, counted_model
+from core.administration.link_columns import (
+    count_column,
+    count_of,
+    counted_model,
+    is_closed,
+    unlinked,
+    without_closed_link,
+)
 from core.errors import Refusal
 from core.role_lookups import role_lookups
 from core.roles import Right, held_by, roles_with
@@ -38,6 +46,9 @@ else:
 
 _REFUSED = "_refused"
 """The attribute of a request that says why a service has refused what it sends."""
+
+_SEEN = "seen"
+"""The name by which a form sends a digest of the row that it was made of."""
 
 MOST_FOUND = 20
 """Rows of each model that the search of the sidebar finds."""
@@ -211,12 +222,32 @@ class ReadOnlyAdmin(Page):
 
     def get_list_display(self, request: HttpRequest) -> tuple[Any, ...]:
         """Return the columns, with the counts last."""
-        return (*super().get_list_display(request), *self._counts_seen(request))
+        own = [without_closed_link(each, self, request) for each in super().get_list_display(request)]
+        return (*own, *self._counts_seen(request))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
         """Return the read-only fields, for an existing row including the counts."""
         fields = tuple(super().get_readonly_fields(request, obj))
-        return (*fields, *self._counts_seen(request)) if obj else fields
+        return (*fields, *self._counts_seen(request), *self._unlinked(fields, request)) if obj else fields
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any | None = None) -> Any:
+        """Return the fields; those that nobody changes link to no page that the user may not open."""
+        sets = super().get_fieldsets(request, obj)
+        if obj is None:
+            return sets
+        shown = [name for _, options in sets for name in options["fields"]]
+        fixed = self.get_readonly_fields(request, obj) if self.has_change_permission(request, obj) else shown
+        closed: dict[Any, Any] = dict(zip(self._closed(fixed, request), self._unlinked(fixed, request), strict=True))
+        return [
+            (title, {**options, "fields": [closed.get(name, name) for name in options["fields"]]})
+            for title, options in sets
+        ]
+
+    def _closed(self, names: Iterable[Any], request: HttpRequest) -> list[str]:
+        return [name for name in names if isinstance(name, str) and is_closed(name, self, request)]
+
+    def _unlinked(self, names: Iterable[Any], request: HttpRequest) -> list[Any]:
+        return [self._without_links[name] for name in self._closed(names, request)]
 
     @cached_property
     def _counted(self) -> Mapping[str, Combinable]:
@@ -226,6 +257,10 @@ class ReadOnlyAdmin(Page):
     def _count_columns(self) -> Mapping[str, Any]:
         # created once, since Django compares columns by identity
         return {name: count_column(self.model, name) for name in self.counts}
+
+    @cached_property
+    def _without_links(self) -> Mapping[str, Any]:
+        return {key.name: unlinked(key) for key in self.opts.concrete_fields if key.remote_field}
 
     def _counts_seen(self, request: HttpRequest) -> list[Any]:
         pages = {name: self.admin_site._registry.get(counted_model(self.model, name)) for name in self.counts}
@@ -308,14 +343,43 @@ class RecordedAdmin(Page):
 
 
 class EditableAdmin(RecordedAdmin, ReadOnlyAdmin):
-    """Base of pages whose viewers may change the rows. `fixed` fields cannot change after creation."""
+    """Base of pages whose viewers may change the rows. `fixed` fields cannot change after creation.
+
+    A form saves all of its fields, so one is refused whose row somebody else has changed since it was opened.
+    """
 
     fixed: ClassVar[tuple[str, ...]] = ()
+    change_form_before_template = "admin/seen_row.html"
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """Show or save the form, unless the row has changed since the form was opened."""
+        row = self.get_object(request, object_id) if request.method == "POST" and object_id else None
+        if row is not None and request.POST.get(_SEEN, now := self._state(request, row)) != now:
+            vars(request)[_REFUSED] = (
+                f"{row} has changed since you opened this form, so nothing was saved: open it again, and enter your "
+                "change there"
+            )
+        return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Show the form, with a digest of the values that it shows."""
+        row = kwargs.get("obj")
+        if row is not None and self.has_change_permission(request, row):
+            sent = request.method == "POST"  # then the row has what was entered
+            context["seen"] = request.POST.get(_SEEN) if sent else self._state(request, row)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def _state(self, request: HttpRequest, row: Model) -> str:
+        fields = self.get_form(request, row, change=True).base_fields
+        values = [(key.name, key.value_from_object(row)) for key in row._meta.concrete_fields if key.name in fields]
+        return sha256(repr(values).encode()).hexdigest()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[Any, ...]:
         """Return the read-only fields, for an existing row including `fixed`."""
         fields = super().get_readonly_fields(request, obj)
-        return (*fields, *self.fixed) if obj else fields
+        return (*fields, *self.fixed, *self._unlinked(self.fixed, request)) if obj else fields
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.may(self.changing, request, obj)
@@ -357,11 +421,15 @@ def _in_words(refusal: Refusal) -> str:
 
 
 def _refused_form(form: Any, refused: str) -> Any:
-    """Return a class of forms like `form`, none of which is valid because of what was refused."""
+    """Return a class of forms like `form`, none of which is valid because of what was refused.
+
+    But for those that change nothing, as a form that is sent twice by a second click.
+    """
 
     def clean(self: Any) -> Any:
         cleaned = form.clean(self)
-        self.add_error(None, refused)
+        if self.has_changed():
+            self.add_error(None, refused)
         return cleaned
 
     return type(form)(form.__name__, (form,), {"clean": clean})

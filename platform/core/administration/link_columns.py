@@ -3,26 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, IntegerField, ManyToManyRel, ManyToOneRel, Model, OuterRef, Subquery, Value
+from django.db.models import Count, Field, IntegerField, ManyToManyRel, ManyToOneRel, Model, OuterRef, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from unfold.decorators import display
 
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin
+
 Column = Callable[[Any], Any]
+
+_LINKED = "_linked"
+"""The attribute of a column with links: the name of the foreign key."""
 
 
 def linked(name: str, *, title: str = "") -> Column:
-    """Return a column that links to the row of the foreign key `name`."""
+    """Return a column that links to the row of the foreign key `name`, if the user may open its page."""
 
     def column(row: Any) -> str | None:
         related = getattr(row, name)
         return link_to(related) if related is not None else None
 
-    return _described(column, title or name.replace("_", " "), ordering=name)
+    described = _described(column, title or name.replace("_", " "), ordering=name)
+    vars(described)[_LINKED] = name
+    return described
+
+
+def without_closed_link(column: Any, page: ModelAdmin[Any], request: HttpRequest) -> Any:
+    """Return a column of the list of `page`; instead of a link that the user may not open, the name of its field."""
+    name = getattr(column, _LINKED, "")
+    return name if is_closed(name, page, request) else column
+
+
+def is_closed(name: Any, page: ModelAdmin[Any], request: HttpRequest) -> bool:
+    """Return whether `name` is a foreign key of `page` to rows whose pages the user may not open."""
+    keys = {field.name: field.related_model for field in page.opts.concrete_fields if field.related_model}
+    related = page.admin_site._registry.get(keys.get(name))  # type: ignore[arg-type]
+    return related is not None and not related.has_view_permission(request)
+
+
+def unlinked(key: Field[Any, Any]) -> Column:
+    """Return a field of a form that names the row of a foreign key, where Django's own would link to it."""
+
+    def field(row: Any) -> str | None:
+        related = getattr(row, key.name)
+        return str(related) if related is not None else None
+
+    return _described(field, str(key.verbose_name), ordering=key.name)
 
 
 def labelled(name: str, colours: Mapping[str, str]) -> Column:

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 
 from core import clock, event_log
 from core.errors import Fault, Refusal
-from core.missing_migrations_check import require_migrated
+from core.missing_migrations_check import require_migrated, require_no_later_migration
 from core.models import Event, SiteIdentity
 from core.site_identity import require_identity
 from evaluation import __version__
@@ -62,8 +64,8 @@ def restore(snapshot: str) -> SnapshotManifest:
     """Fill an empty state folder and an empty database from a snapshot ("latest": the newest); return its manifest.
 
     The database is filled last and in one transaction: no program of the site starts before all is there. Raise
-    `Refusal` where one of both is not empty or the snapshot is of another kind of database, and `Fault` where a step
-    fails; then empty both and start again.
+    `Refusal` where one of both is not empty, or the snapshot is of another kind of database or of a later version, and
+    `Fault` where a step fails; then empty both and start again.
     """
     restic.require_repository()
     _require_empty_folder()
@@ -82,6 +84,7 @@ def restore(snapshot: str) -> SnapshotManifest:
         )
     set_refs(refs)
     database_dump.load(folder / DATABASE)
+    require_no_later_migration(MigrationLoader(connection))
     remove_unknown_repositories()
     shutil.rmtree(folder)
     return manifest

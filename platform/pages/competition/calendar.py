@@ -40,7 +40,8 @@ class NextDate:
 class Calendar:
     """`ahead` holds the current and coming items, soonest first; `past` the others, newest first.
 
-    `frozen` is the window in force; submissions are accepted again from `reopens_at`.
+    `frozen` is the window in force; submissions are accepted again from `reopens_at`, None if the competition ends
+    before.
     """
 
     ahead: Sequence[CalendarItem]
@@ -55,18 +56,18 @@ def calendar(competition: Competition) -> Calendar:
     now = clock.now()
     windows = list(competition.freeze_windows.select_related("round"))
     items = [_item(window, now) for window in windows if not _called_off(window)]
-    frozen = FreezeWindow.in_force(windows, now)
+    frozen, reopens = FreezeWindow.in_force(windows, now), reopening(windows, now)
     return Calendar(
         ahead=[item for item in items if item.phase != "past"],
         past=[item for item in reversed(items) if item.phase == "past"],
         frozen=frozen,
-        reopens_at=reopening(windows, now),
+        reopens_at=reopens if reopens is not None and reopens < competition.ends_at else None,
         next=next_date(competition, windows, now),
     )
 
 
 def reopening(windows: Iterable[FreezeWindow], at: datetime) -> datetime | None:
-    """Return when submissions are accepted again after `at`, None if they are accepted at `at`.
+    """Return when the freeze at `at` is over, None if there is none then.
 
     Windows that follow each other without a gap are one freeze.
     """
@@ -95,11 +96,11 @@ def _item(window: FreezeWindow, now: datetime) -> CalendarItem:
 def next_date(competition: Competition, windows: Sequence[FreezeWindow], now: datetime) -> NextDate | None:
     """Return the next date of a competition with these freeze windows, None after its end."""
     reopens = reopening(windows, now)
-    if reopens is not None:
+    if reopens is not None and reopens < competition.ends_at:
         return NextDate("Submissions open again", reopens)
     if now < competition.starts_at:
         return NextDate("The competition starts", competition.starts_at)
     starts = [window.starts_at for window in windows if window.starts_at > now and window.called_off_at is None]
-    if starts:
+    if starts and reopens is None:
         return NextDate(FREEZE, min(starts))
     return NextDate("The competition ends", competition.ends_at) if now < competition.ends_at else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,8 +18,8 @@ def sent(client: Client, row: Competition | Track, **values: Any) -> str:
     page = reverse(f"admin:competitions_{row._meta.model_name}_change", args=[row.pk])
     form = client.get(page).context["adminform"].form
     data: dict[str, Any] = {}
-    for name in form.fields:
-        value = values.get(name, form[name].value())
+    for name in [*form.fields, *(["seen"] if "seen" in values else [])]:
+        value = values[name] if name in values else form[name].value()
         if isinstance(value, datetime):
             data |= {f"{name}_0": value.date().isoformat(), f"{name}_1": f"{value:%H:%M:%S}"}
         elif value is not None and value is not False:
@@ -43,6 +44,26 @@ def test_a_competition_has_times_that_every_page_can_write(
     assert competition.ends_at == last
     as_organiser.cookies["gauntlet_time_zone"] = zone
     assert as_organiser.get("/").status_code == as_organiser.get("/competitions").status_code == 200
+
+
+def test_a_form_that_was_open_while_somebody_else_saved_does_not_undo_that(
+    as_organiser: Client, competition: Competition, rules: RulesVersion
+) -> None:
+    """Otherwise a new deadline goes with the next correction of a text, by a person who had the page open."""
+    page = reverse("admin:competitions_competition_change", args=[competition.pk])
+    opened = re.findall(r'name="seen" value="([0-9a-f]{64})"', as_organiser.get(page).content.decode())
+    assert len(opened) == 1
+    extended = competition.ends_at + timedelta(days=7)
+    for _ in range(2):  # by two clicks
+        assert sent(as_organiser, competition, ends_at=extended, seen=opened[0]) == ""
+    stale = {"summary": "Robust classifiers.", "ends_at": extended - timedelta(days=7), "seen": opened[0]}
+    errors = sent(as_organiser, competition, **stale)
+    assert "Digits has changed since you opened this form, so nothing was saved" in errors
+    assert (competition.ends_at, competition.summary) == (extended, "Handwritten digits.")
+    assert "has changed" in sent(as_organiser, competition, **stale), "a second time, too"
+    (now,) = re.findall(r'name="seen" value="([0-9a-f]{64})"', as_organiser.get(page).content.decode())
+    assert sent(as_organiser, competition, summary="Robust classifiers.", seen=now) == ""
+    assert (competition.ends_at, competition.summary) == (extended, "Robust classifiers.")
 
 
 @pytest.mark.parametrize("listed", ["5", '"boundary"', '{"a": 1}', "[1]", '[["boundary"]]', '["bundary"]', "[null]"])

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import io
+import os
+import signal
+import subprocess
+import sys
 import tomllib
 import zipfile
 from collections.abc import Mapping
@@ -31,6 +35,7 @@ from core.errors import Refusal
 from core.models import Event
 from evaluation.datasets.image_archive import ArchiveLimits
 from evaluation.datasets.prepared_store import prepare
+from tests.platform.other_process import database_url
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
@@ -299,6 +304,41 @@ def test_after_a_killed_worker_the_next_one_begins_again_and_the_third_is_the_la
             prepare_data_sets()
     prepare_data_sets()
     assert "3 workers were stopped while they prepared it" in DataSetUpload.objects.get(name="more").problem
+    assert leftovers(settings) == []
+
+
+_KILLED = """
+import os, signal
+import django
+django.setup()
+from competitions import uploaded_data_sets
+uploaded_data_sets.prepare = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+uploaded_data_sets.prepare_data_sets()
+"""
+
+
+@pytest.mark.slow(5)
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kills", [1, uploaded_data_sets.MOST_ATTEMPTS])
+def test_nothing_stays_of_what_killed_workers_had_unpacked(
+    as_superuser: Client, settings: Settings, root: Path, kills: int
+) -> None:
+    """It may be gigabytes of the site's disk for each, and of each backup."""
+    send(as_superuser, packed(images(2)))
+    python_path = os.pathsep.join([str(root / "platform"), str(root), str(root / "evaluation" / "sdk")])
+    environment = os.environ | {
+        "DATABASE_URL": database_url(), "GAUNTLET_STATE": str(settings.STATE), "GAUNTLET_SANDBOX": "process",
+        "PYTHONPATH": python_path, "DJANGO_SETTINGS_MODULE": "config.settings",
+    }  # fmt: skip
+    for _ in range(kills):
+        done = subprocess.run([sys.executable, "-c", _KILLED], cwd=root, env=environment, check=False)
+        assert done.returncode == -signal.SIGKILL
+    assert folders(settings) != []
+    prepare_data_sets()
+    ended = DataSetUpload.objects.get()
+    assert ended.state == ("done" if ended.data_set else "failed")
+    assert (ended.data_set is None) == (kills == uploaded_data_sets.MOST_ATTEMPTS)
+    assert folders(settings) == ([ended.data_set.digest] if ended.data_set else [])
     assert leftovers(settings) == []
 
 

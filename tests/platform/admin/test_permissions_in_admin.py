@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
+from competitions.models import Competition, Entry, FreezeWindow, Organiser, SampleSet, Track
 from core.models import Event
 
 SUPERUSERS_ONLY = {
@@ -65,6 +66,25 @@ def test_an_organiser_sees_rows_of_the_own_competition_and_no_list_of_superusers
         assert listed.status_code == (403 if name in SUPERUSERS_ONLY else 200), name
         if name not in SUPERUSERS_ONLY:
             assert listed.context["cl"].result_count >= 1, name
+
+
+@pytest.mark.slow(4)
+@pytest.mark.parametrize("role", ["organiser", "judge", "helper"])
+def test_no_page_links_to_one_that_the_role_may_not_open(as_organiser: Client, rows: Any, role: str) -> None:
+    """It names a person, or the worker of a piece, without a link."""
+    rows.more()
+    Organiser.objects.update(role=role)
+    linked: dict[str, str] = {}
+    for model in admin.site._registry:
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        row = model._default_manager.order_by("pk").last()
+        for page in (reverse(f"{name}_changelist"), *([reverse(f"{name}_change", args=[row.pk])] if row else [])):
+            shown = as_organiser.get(page)
+            if shown.status_code == 200:
+                links = re.findall(r'href="((/admin/[a-z_]+/[a-z]+/)[0-9]+/change/)', shown.content.decode())
+                linked |= {kind: link for link, kind in links}
+    assert len(linked) > 10
+    assert {link: status for link in linked.values() if (status := as_organiser.get(link).status_code) != 200} == {}
 
 
 def test_an_edit_records_its_fields(as_organiser: Client, tracks: dict[str, Track]) -> None:

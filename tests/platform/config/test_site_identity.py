@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -205,8 +207,10 @@ def test_a_database_without_tables_stops_the_start(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow(10)
-def test_a_database_of_an_earlier_version_stops_the_start(tmp_path: Path, root: Path) -> None:
-    """As after an update without `migrate`: what a worker then plays would fail, and count against the item."""
+def test_a_database_of_another_version_stops_the_start(tmp_path: Path, root: Path) -> None:
+    """As after an update without `migrate`, or of a host that was not updated: what a worker then plays would fail, and
+    count against the item.
+    """
     folder = tmp_path / "site"
     folder.mkdir(mode=0o700)
     python_path = os.pathsep.join([str(root / "platform"), str(root), str(root / "evaluation" / "sdk")])
@@ -220,9 +224,18 @@ def test_a_database_of_an_earlier_version_stops_the_start(tmp_path: Path, root: 
             [sys.executable, *command], cwd=root, env=environment, capture_output=True, text=True, timeout=120
         )
 
+    def applied(*migrations: str) -> None:
+        with closing(sqlite3.connect(folder / "site.sqlite3")) as database, database:
+            rows = [("rounds", name) for name in migrations]
+            database.executemany("INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, '2026-01-01')", rows)
+
     start = ("-c", "import config.wsgi")
     assert run("manage.py", "migrate", "--verbosity=0").returncode == 0
+    applied("0002_that_was_replaced")
     assert run(*start).returncode == 0
+    applied("0999_of_a_later_version")
+    stopped = run(*start)
+    assert (stopped.returncode, "does not have the migration rounds.0999_of" in stopped.stderr) == (1, True)
     assert run("manage.py", "migrate", "webhooks", "zero", "--verbosity=0").returncode == 0
     stopped = run(*start)
     assert (stopped.returncode, "run: manage.py migrate" in stopped.stderr) == (1, True)

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
-from core.errors import Fault
+from core.errors import Fault, Refusal
 from operations.backups import database_dump, restic, services
 from operations.backups.repository_refs import Refs, list_refs, set_refs
 from operations.backups.snapshots import MANIFEST, REFS, STAGING
@@ -73,6 +74,24 @@ def test_a_snapshot_is_restored_although_an_unused_repository_was_deleted_meanwh
     assert repository_of(entry=unused.entry, track=unused.track).path.is_dir()
     with pytest.raises(Fault, match=r"the snapshot lacks the repository 9\.git"):
         set_refs({"9.git": {"refs/heads/main": "a" * 40}})
+
+
+@pytest.mark.django_db
+def test_a_snapshot_of_a_later_version_is_refused(
+    restored: Callable[[Refs], None], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest one is, when an operator goes back to the version from before an update."""
+
+    def load(file: Path) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE django_migrations (id int, app text, name text, applied timestamp)")
+            cursor.execute("INSERT INTO django_migrations VALUES (1, 'rounds', '0999_later', '2026-11-21')")
+
+    settings.MIGRATION_MODULES = {}
+    monkeypatch.setattr(database_dump, "load", load)
+    with pytest.raises(Refusal, match=r"does not have the migration rounds\.0999_later") as refused:
+        restored({})
+    assert "backup from before the update" in refused.value.fix
 
 
 def _pushed(repository: Repository) -> None:

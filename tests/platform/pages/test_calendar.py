@@ -53,6 +53,26 @@ def test_a_freeze_is_shown_on_every_page_for_submitting(
     assert "are frozen" not in client.get(page).content.decode()
 
 
+@pytest.mark.parametrize("days_before_the_end", [1, -1])
+def test_a_freeze_until_after_the_end_promises_no_reopening(
+    client: Client,
+    shown: dict[str, Submission],
+    competition: Competition,
+    bob: User,
+    the_clock: Any,
+    days_before_the_end: int,
+) -> None:
+    client.force_login(bob)
+    the_clock.at = competition.ends_at - timedelta(days=days_before_the_end)
+    freeze(competition, the_clock.at, 72, "the final")
+    for page in (PAGE, "/teams/owls", "/competitions"):
+        text = client.get(page).content.decode()
+        assert "open again in" not in text, page
+        assert "open again <" not in text, page
+        assert ("They do not open again before the end of the competition" in text) == (page != "/competitions"), page
+        assert ("The competition ends" in text) == (days_before_the_end > 0 and "teams" not in page), page
+
+
 def test_a_cancelled_window_does_not_close_submissions(
     client: Client, planned: Round, competition: Competition, the_clock: Any
 ) -> None:

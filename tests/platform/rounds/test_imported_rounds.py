@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from accounts.models import User
 from competitions.freeze_windows import open_window
@@ -134,3 +136,20 @@ def test_no_later_set_makes_the_images_of_a_planned_round_public(imported: Compe
     lifecycle.cancel(round_=imported.rounds.get(number=1), by=root_user, reason="These images are for everybody.")
     import_competition(document | {"rounds": [ROUNDS[1]]})
     assert imported.sample_sets.get(name="dev-2").purpose == "development"
+
+
+def test_no_set_becomes_public_that_has_images_of_a_planned_round(
+    db: None, the_clock: FakeClock, root_user: User, client: Client
+) -> None:
+    document = with_rounds(*ROUNDS)
+    used = next(each for each in document["sample_sets"] if each["name"] == ROUNDS[0]["sample_set"])
+    document["sample_sets"].append({**used, "name": "test-3"})
+    imported = import_competition(document)
+    client.force_login(root_user)
+    page = reverse("admin:competitions_sampleset_change", args=[imported.sample_sets.get(name="test-3").pk])
+    form = {"name": "test-3", "purpose": "development"}
+    errors = client.post(page, form).context["adminform"].form.errors["purpose"]
+    assert "it would make images public with which a round is still to be played, those of digits/round-1" in errors[0]
+    lifecycle.cancel(round_=imported.rounds.get(number=1), by=root_user, reason="These images are for everybody.")
+    assert client.post(page, form).status_code == 302
+    assert imported.sample_sets.get(name="test-3").purpose == "development"

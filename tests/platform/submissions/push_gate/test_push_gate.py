@@ -12,6 +12,7 @@ from pytest_django import Settings
 from accounts.models import User
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
+from core.time_format import in_words
 from repositories.git_reader import GitReader
 from repositories.http.push_hooks import Push
 from repositories.models import Repository
@@ -272,14 +273,25 @@ def test_it_rejects_pushes_before_the_start_and_after_the_end(
         send("submission-1")
 
 
+@pytest.mark.parametrize("until_then", ["no slot is free", "submissions are frozen"])
 def test_it_promises_no_time_after_the_end(
-    send: Send, competition: Competition, the_clock: FakeClock, take_slots: Callable[[int], None]
+    send: Send, competition: Competition, the_clock: FakeClock, take_slots: Callable[[int], None], until_then: str
 ) -> None:
     the_clock.at = competition.ends_at - timedelta(hours=3)
-    take_slots(5)
-    with pytest.raises(Refusal, match="before a slot is free again") as refused:
+    if until_then == "no slot is free":
+        take_slots(5)
+    else:
+        FreezeWindow.objects.create(
+            competition=competition,
+            starts_at=the_clock.at,
+            ends_at=competition.ends_at + timedelta(days=2),
+            reason="the final",
+        )
+    with pytest.raises(Refusal) as refused:
         send("submission-1")
     assert not isinstance(refused.value, RefusedForNow)
+    ends = in_words(competition.ends_at)
+    assert refused.value.fix == f"Digits ends at {ends}, before submissions are accepted again"
 
 
 @pytest.mark.usefixtures("the_clock")
