@@ -10,6 +10,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.module_loading import import_string
 
 WAITING_ACCOUNTS = "accounts.admin.waiting_badge"
 
@@ -30,11 +31,12 @@ class AdminPage(NamedTuple):
         app_label, _, name = self.model.rpartition("_")
         return admin.site._registry[apps.get_model(app_label, name)].has_view_permission(request)
 
-    def item(self) -> dict[str, Any]:
-        """Return it as django-unfold takes it."""
+    def item(self, request: HttpRequest) -> dict[str, Any]:
+        """Return it as django-unfold takes it, which would also draw an empty badge."""
         link = reverse(f"admin:{self.model}_changelist")
         item = {"title": self.title, "icon": self.icon, "link": link, "permission": self.sees}
-        return item | ({"badge": self.badge} if self.badge else {})
+        count = import_string(self.badge)(request) if self.badge and self.sees(request) else ""
+        return item | ({"badge": count} if count else {})
 
 
 Groups = Mapping[str, Sequence[AdminPage]]
@@ -107,7 +109,7 @@ _LAST: Groups = {
 """Below what formats add."""
 
 
-def navigation(request: object) -> list[dict[str, Any]]:
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the groups of the sidebar: those of shared apps, and the `admin_pages` of the apps of formats.
 
     Pages that a format adds to a group of shared apps come last in it.
@@ -119,11 +121,9 @@ def navigation(request: object) -> list[dict[str, Any]]:
             own.setdefault(title, []).extend(pages)
     titles = dict.fromkeys([*_FIRST, *(title for title in own if title not in _LAST), *_LAST])
     shared = {**_FIRST, **_LAST}
-    return [_group(title, [*shared.get(title, ()), *own.get(title, ())]) for title in titles]
-
-
-def _group(title: str, pages: Sequence[AdminPage]) -> dict[str, Any]:
-    return {"title": title, "separator": True, "collapsible": False, "items": [each.item() for each in pages]}
+    listed = {title: [*shared.get(title, ()), *own.get(title, ())] for title in titles}
+    items = {title: [each.item(request) for each in listed[title]] for title in titles}
+    return [{"title": title, "separator": True, "collapsible": False, "items": items[title]} for title in titles]
 
 
 def _icon(request: object) -> str:
