@@ -11,6 +11,9 @@ from django.db.models import Q, UniqueConstraint
 PREFIX = "uploaded:"
 """Of the source of a sample set whose images are taken from an uploaded data set."""
 
+UPLOADS_FOLDER = "data-set-uploads"
+"""The folder of uploaded archives in the state folder."""
+
 
 class UploadedDataSet(models.Model):
     """Images of an uploaded archive, prepared in the folder "data-sets" of the state folder, for any competition."""
@@ -104,4 +107,4 @@ class DataSetUpload(models.Model):
     @property
     def archive(self) -> Path:
         """The uploaded archive, on hosts with the state folder, until the upload has ended."""
-        return Path(settings.STATE) / "data-set-uploads" / self.file_name
+        return Path(settings.STATE) / UPLOADS_FOLDER / self.file_name

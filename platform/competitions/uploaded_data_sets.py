@@ -8,7 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from competitions.models import SampleSet
 from competitions.sample_store import UPLOADED, image_hash, image_hashes
 from competitions.toml_text import written
-from competitions.uploaded_data_set_models import DataSetUpload, UploadedDataSet
+from competitions.uploaded_data_set_models import UPLOADS_FOLDER, DataSetUpload, UploadedDataSet
 from core import clock, event_log, platform_error_report, worker_notifications
 from core.errors import Refusal
 from core.time_format import in_words
@@ -83,6 +83,7 @@ def prepare_data_sets() -> None:
     The lock of an archive ends with its process: what a stopped worker left begins again with the next call. After a
     platform error an upload waits, longer each time (`RETRY_AFTER`).
     """
+    _remove_unrecorded_archives()
     for upload in _due():
         try:
             with upload.archive.open("r+b") as archive:  # NFS locks only what is open for writing
@@ -96,6 +97,16 @@ def prepare_data_sets() -> None:
             continue
         except OSError as error:
             _try_again(upload, error)
+
+
+def _remove_unrecorded_archives() -> None:
+    """Remove the archives on this host that no upload names: a web process was killed while it copied them."""
+    named = set(DataSetUpload.objects.filter(state__in=DataSetUpload.OPEN).values_list("file_name", flat=True))
+    last = time.time() - MOST_WAITING.total_seconds()
+    for path in (Path(settings.STATE) / UPLOADS_FOLDER).glob("*.zip"):
+        with suppress(OSError):  # another process was faster
+            if path.name not in named and path.stat().st_mtime < last:
+                path.unlink()
 
 
 def given_up() -> QuerySet[DataSetUpload]:

@@ -307,6 +307,21 @@ def test_after_a_killed_worker_the_next_one_begins_again_and_the_third_is_the_la
     assert leftovers(settings) == []
 
 
+def test_an_archive_that_a_killed_web_process_left_is_removed_after_a_day(
+    as_superuser: Client, settings: Settings
+) -> None:
+    send(as_superuser, packed(images(2)))
+    (kept,) = leftovers(settings)
+    unnamed, fresh = kept.with_name("unnamed.zip"), kept.with_name("fresh.zip")
+    for path in (unnamed, fresh):
+        path.touch()
+    for path in (kept, unnamed):
+        os.utime(path, (0, 0))
+    prepare_data_sets()
+    assert DataSetUpload.objects.get().state == "done"
+    assert leftovers(settings) == [fresh]
+
+
 _KILLED = """
 import os, signal
 import django
