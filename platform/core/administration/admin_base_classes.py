@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import DateTimeField, Field, Model, QuerySet
 from django.db.models.expressions import Combinable
 from django.forms import Media, ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -281,6 +281,13 @@ class ReadOnlyAdmin(Page):
             rows = self.model._default_manager.filter(pk=key)
             known[asked] = self.rows_with(right, request, rows).exists()
         return known[asked]
+
+    def formfield_for_dbfield(self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the field of a form. Times name their zone: the browser's note knows today's difference alone."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if isinstance(db_field, DateTimeField) and field is not None:
+            field.help_text = f"UTC. {field.help_text}".strip()
+        return field
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.may(self.viewing, request)

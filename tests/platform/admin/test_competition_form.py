@@ -46,6 +46,14 @@ def test_a_competition_has_times_that_every_page_can_write(
     assert as_organiser.get("/").status_code == as_organiser.get("/competitions").status_code == 200
 
 
+def test_forms_name_the_zone_of_times(as_organiser: Client, competition: Competition) -> None:
+    """In January nothing else tells somebody in London that a window in July is an hour off."""
+    change = reverse("admin:competitions_competition_change", args=[competition.pk])
+    for page in (change, reverse("admin:competitions_freezewindow_add")):
+        fields = as_organiser.get(page).context["adminform"].form.fields
+        assert fields["starts_at"].help_text == fields["ends_at"].help_text == "UTC."
+
+
 def test_a_form_that_was_open_while_somebody_else_saved_does_not_undo_that(
     as_organiser: Client, competition: Competition, rules: RulesVersion
 ) -> None:
