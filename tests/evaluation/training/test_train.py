@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from evaluation.baselines.shared.network import SmallResNet, as_input
@@ -91,6 +92,22 @@ def test_a_network_for_smoothing_is_measured_by_its_votes(tmp_path: Path, made_u
     with torch.inference_mode():
         votes = SmoothedClassifier(network.eval(), (3, 32, 32))(as_input(data.validation_images)).argmax(1).numpy()
     assert report.validation_accuracy == (votes == data.validation_labels).mean()
+
+
+def test_accuracies_are_measured_on_images_of_all_classes(
+    tmp_path: Path, made_up: MakeUp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Classes take turns, so every third image has the first of three."""
+    seen: list[list[int]] = []
+
+    def measured(network: object, images: object, labels: NDArray[np.int64], device: object) -> float:
+        seen.append(labels.tolist())
+        return 1.0
+
+    monkeypatch.setattr(train_module, "accuracy", measured)
+    run(tmp_path, made_up(32, 18), validation_samples=2)
+    assert [len(labels) for labels in seen] == [6, 2]
+    assert [len(set(labels)) for labels in seen] == [3, 2]
 
 
 @pytest.fixture
