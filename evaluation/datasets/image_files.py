@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,10 @@ LISTED = 20
 """The number of problems that a refusal names; the rest are counted."""
 
 _MODES = ("RGB", "L")
-_UNREADABLE = (OSError, SyntaxError, ValueError, Picture.DecompressionBombError, Picture.DecompressionBombWarning)
+_UNREADABLE = (
+    OSError, SyntaxError, ValueError, TypeError, LookupError, AttributeError, EOFError, RuntimeError, struct.error,
+    zlib.error, Picture.DecompressionBombError, Picture.DecompressionBombWarning,
+)  # fmt: skip
 """Errors that Pillow raises for damaged files and other formats."""
 
 

@@ -66,6 +66,22 @@ def test_it_rejects_bad_files_all_at_once(tree: Path, write_image: Callable[...,
     assert "validation/cat/0.png: corrupt" in problem
 
 
+def test_it_rejects_damaged_files_of_every_format(tree: Path, write_image: Callable[..., None]) -> None:
+    """Decoders of some formats raise errors of their own: AVIF a `RuntimeError`, DDS a `NotImplementedError`."""
+    split = tree / "validation"
+    for suffix, kept in (("avif", 0.5), ("dds", 1.0), ("webp", 0.5)):
+        path = split / "ant" / f"damaged.{suffix}"
+        write_image(path, side=16)
+        content = bytearray(path.read_bytes())
+        if suffix == "dds":
+            content[80:84] = bytes(4)  # flags of the pixel format: none
+        path.write_bytes(content[: int(len(content) * kept)])
+    with pytest.raises(DatasetRefusal) as caught:
+        load(tree).samples("validation")
+    for suffix in ("avif", "dds", "webp"):
+        assert f"validation/ant/damaged.{suffix}: corrupt, or not an image" in caught.value.problem
+
+
 def test_it_rejects_a_tree_without_one_readable_image(tree: Path) -> None:
     for path in tree.rglob("*.png"):
         path.write_bytes(b"")
