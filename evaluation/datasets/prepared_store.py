@@ -149,6 +149,17 @@ def summary(root: Path) -> Store:
     )
 
 
+def distinct_images(root: Path) -> dict[str, int]:
+    """Return by split how many different images the store at `root` has. Raise `DatasetRefusal` if it is damaged."""
+    content = _content(root)
+    index, _ = _arrays(root, content)
+    found, first = {}, 0
+    for name, size in content["splits"].items():
+        found[name] = len(np.unique(index["sha256"][first : first + size]))
+        first += size
+    return found
+
+
 def _content(root: Path) -> dict[str, Any]:
     try:
         content = json.loads((root / STORE).read_bytes())
