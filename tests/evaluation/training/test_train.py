@@ -147,6 +147,12 @@ def test_every_architecture_learns_in_every_precision_of_a_processor(
         assert report.parameters == sum(tensor.numel() for tensor in weights(tmp_path / precision).values())
 
 
+def test_a_perceptron_refuses_images_that_its_cells_do_not_cover(tmp_path: Path, made_up: MakeUp) -> None:
+    with pytest.raises(Refusal, match="30 x 30 pixels") as caught:
+        run(tmp_path / "out", made_up(30), NUMPY)
+    assert "multiples of 4" in caught.value.fix
+
+
 def test_it_learns(tmp_path: Path, made_up: MakeUp) -> None:
     report = run(tmp_path, made_up(), epochs=12)
     assert report.validation_accuracy == 1
