@@ -60,7 +60,7 @@ def add_parser(subcommands: Any) -> None:
         "--validation-samples",
         type=positive,
         metavar="N",
-        help="validation images to measure the accuracy on, evenly spread (default: all)",
+        help="validation images to measure the accuracy on, drawn at random (default: all)",
     )
     command.add_argument(
         "--robust-samples",

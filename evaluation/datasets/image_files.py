@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from PIL import Image as Picture
+from PIL.ExifTags import Base
 
 from evaluation.datasets.base import Reading
 from evaluation.domain.errors import DatasetRefusal
@@ -18,7 +21,12 @@ LISTED = 20
 """The number of problems that a refusal names; the rest are counted."""
 
 _MODES = ("RGB", "L")
-_UNREADABLE = (OSError, SyntaxError, ValueError, Picture.DecompressionBombError, Picture.DecompressionBombWarning)
+_TURNED = range(2, 9)
+"""Values of the EXIF orientation other than upright, which is 1."""
+_UNREADABLE = (
+    OSError, SyntaxError, ValueError, TypeError, LookupError, AttributeError, EOFError, RuntimeError, struct.error,
+    zlib.error, Picture.DecompressionBombError, Picture.DecompressionBombWarning,
+)  # fmt: skip
 """Errors that Pillow raises for damaged files and other formats."""
 
 
@@ -65,9 +73,20 @@ def read_image(path: Path, shape: ImageShape) -> Image:
                 raise DatasetRefusal(f"is {size[0]} x {size[1]} pixels, not {shape.height} x {shape.width}")
             if picture.mode not in _MODES:
                 raise DatasetRefusal(f"has mode {picture.mode}, not RGB or greyscale of 8 bits")
-            return np.asarray(picture.convert("RGB"))
+            image = np.asarray(picture.convert("RGB"))
+            if _is_turned(picture):
+                raise DatasetRefusal("is stored turned or mirrored, as its EXIF orientation says: save it upright")
+            return image
     except _UNREADABLE as error:
         raise DatasetRefusal(f"corrupt, or not an image ({type(error).__name__})") from error
+
+
+def _is_turned(picture: Picture.Image) -> bool:
+    """Whether a picture that was read says that it is to be shown otherwise than its pixels are stored."""
+    try:
+        return picture.getexif().get(Base.Orientation) in _TURNED
+    except _UNREADABLE:  # of data about the picture, without which it is shown
+        return False
 
 
 def image_shape(path: Path) -> ImageShape | None:

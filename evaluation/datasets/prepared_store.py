@@ -1,6 +1,7 @@
 """Prepared store: a whole data set in one file of images that is mapped into memory, and an index with their hashes.
 
-    store.json    format, data set, class names, image shape, splits, and the SHA-256 of index.npy
+    store.json    format, data set, class names, image shape, splits, and the SHA-256 of index.npy; names of the images
+                  where the data set's table has them
     index.npy     one row per image: label, target (-1 for none) and the SHA-256 of the image's bytes
     images.npy    uint8 (n, height, width, channels), in the order of the index
 
@@ -15,7 +16,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -88,6 +89,7 @@ def _write(dataset: Dataset, kind: str, root: Path, on_image: Callable[[str, int
     readings = {split: dataset.read(split) for split in dataset.splits}
     total = sum(reading.size for reading in readings.values())
     index = np.zeros(total, _ROW)
+    image_ids: list[str] = []
     row = 0
     # written, not mapped: on a full disk a mapped file ends the process
     with (root / IMAGES).open("wb") as images:
@@ -99,6 +101,7 @@ def _write(dataset: Dataset, kind: str, root: Path, on_image: Callable[[str, int
                 images.write(data)
                 target = _NO_TARGET if sample.target is None else sample.target
                 index[row] = (sample.label, target, hashlib.sha256(data).digest())
+                image_ids.append(sample.image_id)
                 row += 1
                 on_image(split, total)
         images.flush()
@@ -113,6 +116,7 @@ def _write(dataset: Dataset, kind: str, root: Path, on_image: Callable[[str, int
         "shape": dataset.shape,
         "splits": {split: reading.size for split, reading in readings.items()},
         "index_sha256": hashlib.sha256((root / INDEX).read_bytes()).hexdigest(),
+        **({"image_ids": image_ids} if any(image_ids) else {}),
     }
     (root / STORE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -126,10 +130,11 @@ def open_store(root: Path, kind: str) -> Dataset:
         )
     shape = ImageShape(*content["shape"])
     index, images = _arrays(root, content)
+    image_ids = content.get("image_ids") or [""] * len(index)
     splits, first = {}, 0
     for name, size in content["splits"].items():
         rows = range(first, first + size)
-        splits[name] = partial(_read, root, images, index, rows, shape)
+        splits[name] = partial(_read, root, images, index, image_ids, rows, shape)
         first += size
     return Dataset(name=content["name"], class_names=tuple(content["class_names"]), shape=shape, splits=splits)
 
@@ -149,17 +154,31 @@ def summary(root: Path) -> Store:
     )
 
 
+def distinct_images(root: Path) -> dict[str, int]:
+    """Return by split how many different images the store at `root` has. Raise `DatasetRefusal` if it is damaged."""
+    content = _content(root)
+    index, _ = _arrays(root, content)
+    found, first = {}, 0
+    for name, size in content["splits"].items():
+        found[name] = len(np.unique(index["sha256"][first : first + size]))
+        first += size
+    return found
+
+
 def _content(root: Path) -> dict[str, Any]:
     try:
         content = json.loads((root / STORE).read_bytes())
         version = content["format"]
         sizes = list(content["splits"].values())
-        names = [content["dataset"], content["name"], content["index_sha256"], *content["class_names"]]
+        image_ids = content.get("image_ids", [])
+        names = [content["dataset"], content["name"], content["index_sha256"], *content["class_names"], *image_ids]
         whole = [*content["shape"], *sizes]
         if len(content["shape"]) != 3 or not all(type(number) is int and number >= 0 for number in whole):
             raise ValueError("shape or splits")
         if not all(isinstance(name, str) for name in names):
             raise ValueError("names")
+        if image_ids and len(image_ids) != sum(sizes):
+            raise ValueError("names of images")
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DatasetRefusal(f"{root / STORE} is damaged", fix=_AGAIN) from error
     if version != FORMAT:
@@ -184,13 +203,21 @@ def _arrays(root: Path, content: dict[str, Any]) -> tuple[Index, NDArray[np.uint
 
 
 def _read(
-    root: Path, images: NDArray[np.uint8], index: Index, rows: range, shape: ImageShape, count: int | None
+    root: Path,
+    images: NDArray[np.uint8],
+    index: Index,
+    image_ids: Sequence[str],
+    rows: range,
+    shape: ImageShape,
+    count: int | None,
 ) -> Reading:
     chosen = rows[:count]
-    return Reading(len(chosen), _samples(root, images, index, chosen, shape))
+    return Reading(len(chosen), _samples(root, images, index, image_ids, chosen, shape))
 
 
-def _samples(root: Path, images: NDArray[np.uint8], index: Index, rows: range, shape: ImageShape) -> Iterator[Sample]:
+def _samples(
+    root: Path, images: NDArray[np.uint8], index: Index, image_ids: Sequence[str], rows: range, shape: ImageShape
+) -> Iterator[Sample]:
     damaged = []
     for number, row in enumerate(rows):
         data = images[row].tobytes()  # a copy: later changes of the file must not reach a match
@@ -200,5 +227,5 @@ def _samples(root: Path, images: NDArray[np.uint8], index: Index, rows: range, s
             continue
         label, target = int(expected["label"]), int(expected["target"])
         image = np.frombuffer(data, np.uint8).reshape(shape)
-        yield Sample(number, image, label, None if target == _NO_TARGET else target)
+        yield Sample(number, image, label, None if target == _NO_TARGET else target, image_ids[row])
     refuse_if_any(damaged, root)

@@ -17,13 +17,21 @@ _OF_NETWORKS = ("arch", "device", "precision", "batch", "learning_rate", "radius
 def train_numpy(settings: Settings, out: Path, *, progress: Progress, command: str = "") -> TrainingReport:
     """Train the perceptron and write its weights and `training.json` into the folder `out`, created if necessary.
 
-    Raise `Refusal` for an option that the recipe does not have, `DatasetRefusal` for an unreadable data set.
+    Raise `Refusal` for an option that the recipe does not have or images that do not fit, `DatasetRefusal` for an
+    unreadable data set.
     """
     for name in (*_OF_NETWORKS, "images_per_class"):
         if getattr(settings, name) != getattr(Settings, name):
             option = f"--{name.replace('_', '-')}"
             raise Refusal(f"the recipe {NUMPY} has no {option}", fix=f"leave out {option}")
     data = read_training_data(settings.dataset)
+    height, width = data.images.shape[1:3]
+    if height % perceptron.POOL or width % perceptron.POOL:
+        raise Refusal(
+            f"the images have {height} x {width} pixels, and the recipe {NUMPY} takes the means of {perceptron.POOL} x "
+            f"{perceptron.POOL}",
+            fix=f"use images whose sides are multiples of {perceptron.POOL}, or another recipe",
+        )
     make_folder(out)
     rounds = settings.epochs or perceptron.EPOCHS
     weights = perceptron.train_perceptron(data, seed=settings.seed, epochs=rounds, progress=progress)

@@ -37,7 +37,7 @@ class Settings:
     """For a head on frozen features; None for all."""
     robust_samples: int = 200
     validation_samples: int | None = None
-    """On how many the accuracy is measured, evenly spread; None for all."""
+    """On how many the accuracy is measured, drawn at random; None for all."""
 
 
 def decisive(data: TrainingData, settings: Settings, arch: str) -> dict[str, object]:

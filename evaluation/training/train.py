@@ -6,7 +6,9 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from evaluation.baselines.shared.hinted_unet import HintedUNet
@@ -234,9 +236,9 @@ def _measured(
     if classifier is not None:
         classifier.eval()
         if train_accuracy is None:
-            train_accuracy = accuracy(classifier, *_spread(data), device)
+            train_accuracy = accuracy(classifier, *_as_many(data), device)
     robust = slice(settings.robust_samples)
-    measured = _evenly(data, settings)
+    measured = _measured_places(data, settings)
     held_out = data.validation_images[measured], data.validation_labels[measured]
     return TrainingReport(
         command=command,
@@ -265,18 +267,24 @@ def _measured(
     )
 
 
-def _evenly(data: TrainingData, settings: Settings) -> slice:
+def _measured_places(data: TrainingData, settings: Settings) -> NDArray[np.int64]:
     """Return the places of the validation images on which accuracies are measured."""
     count = len(data.validation_labels)
-    wanted = min(settings.validation_samples or count, count)
-    step = count // wanted
-    return slice(0, step * wanted, step)
+    return _drawn(count, min(settings.validation_samples or count, count))
 
 
-def _spread(data: TrainingData) -> tuple[Images, Labels]:
-    """Return as many training images as there are validation images, evenly spread, and their labels."""
-    every = slice(None, None, max(1, len(data.labels) // len(data.validation_labels)))
-    return data.images[every], data.labels[every]
+def _as_many(data: TrainingData) -> tuple[Images, Labels]:
+    """Return as many training images as there are validation images, and their labels."""
+    places = _drawn(len(data.labels), min(len(data.labels), len(data.validation_labels)))
+    return data.images[places], data.labels[places]
+
+
+def _drawn(count: int, wanted: int) -> NDArray[np.int64]:
+    """Return `wanted` of `count` places, the same in each run.
+
+    They are drawn: classes take turns in many data sets, and every tenth of their images shows few classes.
+    """
+    return np.sort(np.random.default_rng(0).choice(count, wanted, replace=False))
 
 
 def _arch(settings: Settings) -> str:

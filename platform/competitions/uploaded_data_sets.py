@@ -28,7 +28,7 @@ from core.time_format import in_words
 from evaluation.datasets.base import Dataset
 from evaluation.datasets.folder import folder as read_folder
 from evaluation.datasets.image_archive import ArchiveLimits, check, unpack
-from evaluation.datasets.prepared_store import Store, open_store, prepare
+from evaluation.datasets.prepared_store import Store, distinct_images, open_store, prepare
 from evaluation.domain.errors import DatasetRefusal
 
 if TYPE_CHECKING:
@@ -297,8 +297,9 @@ def sample_set_tables(made: UploadedDataSet) -> list[dict[str, Any]]:
     """Return the sample sets of a competition's file that take their images from the set: parts of a secret order.
 
     They share no image. A set of one split gives a part of it to each purpose; with several, an organiser chooses.
+    Repeated images are not counted, since a secret order leaves them out.
     """
-    split, images = max(made.splits.items(), key=lambda item: item[1])
+    split, images = max(_distinct_images(made).items(), key=lambda item: item[1])
     count = images // len(SampleSet.Purpose)
     return [
         {
@@ -313,6 +314,13 @@ def sample_set_tables(made: UploadedDataSet) -> list[dict[str, Any]]:
         }
         for number, purpose in enumerate(SampleSet.Purpose)
     ]
+
+
+def _distinct_images(made: UploadedDataSet) -> dict[str, int]:
+    try:
+        return distinct_images(made.folder)
+    except DatasetRefusal:  # not on this host: an import says so
+        return dict(made.splits)
 
 
 def _prepared(archive: IO[bytes], folder: Path, on_image: Callable[[str, int], None]) -> tuple[Store, Path]:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PIL import Image as Picture
+from PIL.ExifTags import Base
 
 from evaluation.datasets.base import Dataset
 from evaluation.datasets.load import load_dataset
@@ -64,6 +66,40 @@ def test_it_rejects_bad_files_all_at_once(tree: Path, write_image: Callable[...,
     assert "lost.png: unlabelled" in problem
     assert "validation/dog: the class folder is empty" in problem
     assert "validation/cat/0.png: corrupt" in problem
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "webp"])
+def test_it_rejects_images_that_are_to_be_shown_turned(tree: Path, suffix: str) -> None:
+    """Cameras store a picture as their sensor lies, and say how to turn it; every viewer does so."""
+    exif = Picture.Exif()
+    for name, orientation in (("turned", 6), ("upright", 1)):
+        exif[Base.Orientation] = orientation
+        Picture.new("RGB", (16, 16)).save(tree / "dev" / "ant" / f"{name}.{suffix}", exif=exif)
+    with pytest.raises(DatasetRefusal, match="1 problem\n") as caught:
+        load(tree).samples("dev")
+    assert f"dev/ant/turned.{suffix}: is stored turned" in caught.value.problem
+
+
+def test_images_with_damaged_exif_data_are_read(tree: Path) -> None:
+    path = tree / "dev" / "ant" / "damaged.jpg"
+    Picture.new("RGB", (16, 16)).save(path, exif=b"Exif\0\0" + b"no header of TIFF")
+    assert len(load(tree).samples("dev")) == 4
+
+
+def test_it_rejects_damaged_files_of_every_format(tree: Path, write_image: Callable[..., None]) -> None:
+    """Decoders of some formats raise errors of their own: AVIF a `RuntimeError`, DDS a `NotImplementedError`."""
+    split = tree / "validation"
+    for suffix, kept in (("avif", 0.5), ("dds", 1.0), ("webp", 0.5)):
+        path = split / "ant" / f"damaged.{suffix}"
+        write_image(path, side=16)
+        content = bytearray(path.read_bytes())
+        if suffix == "dds":
+            content[80:84] = bytes(4)  # flags of the pixel format: none
+        path.write_bytes(content[: int(len(content) * kept)])
+    with pytest.raises(DatasetRefusal) as caught:
+        load(tree).samples("validation")
+    for suffix in ("avif", "dds", "webp"):
+        assert f"validation/ant/damaged.{suffix}: corrupt, or not an image" in caught.value.problem
 
 
 def test_it_rejects_a_tree_without_one_readable_image(tree: Path) -> None:

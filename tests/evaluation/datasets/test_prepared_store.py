@@ -53,7 +53,7 @@ def test_a_prepared_store_holds_the_samples_of_the_tree(tree: Dataset, tmp_path:
     assert [sample.number for sample in opened.samples("validation", 1)] == [0]
 
 
-def test_targets_of_the_data_set_stay(tmp_path: Path, write_image: Callable[..., None]) -> None:
+def test_targets_and_image_names_of_the_data_set_stay(tmp_path: Path, write_image: Callable[..., None]) -> None:
     write_image(tmp_path / "tree" / "images" / "a.png", side=299)
     (tmp_path / "tree" / "dev_dataset.csv").write_text("ImageId,TrueLabel,TargetClass\na,5,9\n")
     prepare(
@@ -63,7 +63,12 @@ def test_targets_of_the_data_set_stay(tmp_path: Path, write_image: Callable[...,
         on_image=lambda split, total: None,
     )
     (sample,) = load_dataset(f"nips2017:{tmp_path / 'store'}").samples("dev")
-    assert (sample.label, sample.target) == (4, 8)
+    assert (sample.label, sample.target, sample.image_id) == (4, 8, "a")
+
+
+def test_a_store_of_images_without_names_has_none(store: Path) -> None:
+    assert "image_ids" not in json.loads((store / "store.json").read_text())
+    assert [sample.image_id for sample in load_dataset(f"folder:{store}").samples("validation")] == ["", ""]
 
 
 def test_equal_data_sets_give_equal_stores(tree: Dataset, tmp_path: Path) -> None:
@@ -104,6 +109,8 @@ def test_a_changed_label_is_refused(store: Path) -> None:
         (lambda store: edit(store, shape=[32, 32, 3]), "is not what store.json says"),
         (lambda store: edit(store, splits={"train": 9}), "is not what store.json says"),
         (lambda store: edit(store, splits={"train": -1}), "store.json is damaged"),
+        (lambda store: edit(store, image_ids=["a"]), "store.json is damaged"),
+        (lambda store: edit(store, image_ids=[1] * 8), "store.json is damaged"),
         (lambda store: edit(store, dataset="cifar10"), "holds cifar10, not folder"),
     ],
 )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from evaluation.baselines.shared.network import SmallResNet, as_input
@@ -93,6 +94,22 @@ def test_a_network_for_smoothing_is_measured_by_its_votes(tmp_path: Path, made_u
     assert report.validation_accuracy == (votes == data.validation_labels).mean()
 
 
+def test_accuracies_are_measured_on_images_of_all_classes(
+    tmp_path: Path, made_up: MakeUp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Classes take turns, so every third image has the first of three."""
+    seen: list[list[int]] = []
+
+    def measured(network: object, images: object, labels: NDArray[np.int64], device: object) -> float:
+        seen.append(labels.tolist())
+        return 1.0
+
+    monkeypatch.setattr(train_module, "accuracy", measured)
+    run(tmp_path, made_up(32, 18), validation_samples=2)
+    assert [len(labels) for labels in seen] == [6, 2]
+    assert [len(set(labels)) for labels in seen] == [3, 2]
+
+
 @pytest.fixture
 def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves eight digits for training and eight for validation."""
@@ -128,6 +145,12 @@ def test_every_architecture_learns_in_every_precision_of_a_processor(
         report = run(tmp_path / precision, made_up(32, 4), arch=arch, precision=precision)
         assert all(tensor.dtype == torch.float16 for tensor in weights(tmp_path / precision).values())
         assert report.parameters == sum(tensor.numel() for tensor in weights(tmp_path / precision).values())
+
+
+def test_a_perceptron_refuses_images_that_its_cells_do_not_cover(tmp_path: Path, made_up: MakeUp) -> None:
+    with pytest.raises(Refusal, match="30 x 30 pixels") as caught:
+        run(tmp_path / "out", made_up(30), NUMPY)
+    assert "multiples of 4" in caught.value.fix
 
 
 def test_it_learns(tmp_path: Path, made_up: MakeUp) -> None:

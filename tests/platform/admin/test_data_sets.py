@@ -150,6 +150,27 @@ def test_a_competition_of_any_format_is_made_of_a_data_set_without_a_file(as_sup
     assert made.rules_versions.get().values["classes"] == 2
 
 
+def test_repeated_images_are_in_no_part_of_a_competition(as_superuser: Client) -> None:
+    copies = {f"train/heron/copy-{number}.png": png(number) for number in range(5)}
+    upload(as_superuser, packed({f"train/{name}": each for name, each in images().items()} | copies | {
+        f"whole/{name}": each for name, each in images(30).items()
+    }))  # fmt: skip
+    made = UploadedDataSet.objects.get()
+    assert (made.splits, made.repeated) == ({"train": 85, "whole": 60}, 65)
+    competition = import_competition(document(made))
+    sets = [samples_of(each) for each in competition.sample_sets.order_by("pk")]
+    assert [len(each) for each in sets] == [20, 20, 20, 20]
+    assert len({sample.image.tobytes() for each in sets for sample in each}) == 80
+
+
+def test_the_page_of_a_data_set_is_shown_where_its_images_are_not(as_superuser: Client) -> None:
+    upload(as_superuser, packed(images()))
+    made = UploadedDataSet.objects.get()
+    made.folder.rename(made.folder.with_name("elsewhere"))
+    page = as_superuser.get(reverse("admin:competitions_uploadeddataset_change", args=[made.pk]))
+    assert "count = 20" in page.content.decode()
+
+
 def test_images_that_the_site_has_are_named(as_superuser: Client) -> None:
     upload(as_superuser, packed(images()))
     competition = import_competition(document(UploadedDataSet.objects.get()))
