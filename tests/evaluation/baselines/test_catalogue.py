@@ -31,9 +31,9 @@ LARGEST_FILE = 4 * 1024 * 1024
 
 DIGESTS = {
     "adversarial-logit-pairing": "sha256:05778b2f43e8dcb8ff17ae66f4c0e7092e268b732e832b97b6814ece070d1d8b",
-    "compact-plain": "sha256:b5688104ac58a7853e6911572059580232cce5f9490da7ae708f9734cb86b4ea",
-    "compact-robust": "sha256:98d659bac3e3dd12ebeb9e126b21ae509e7a50c225c3824a1a27b04fce8ce532",
-    "compact-robust-025": "sha256:2b72b8795d43ce50d9fc8322ef7dfb8e1421eb39c092d80762686d663f4346aa",
+    "compact-plain": "sha256:64c0c4013851e6d03b34008d8e90fd10b6c51b00ff2db254dc1c39b797790e00",
+    "compact-robust": "sha256:3a1238d55a3e6bc509b6b36ad521fdfe7ec5335ff8f0867fe8fd5a8e545c23e5",
+    "compact-robust-025": "sha256:5ab4a74f687742e3a82b4f45c560a95e7f841a68a7c84dc11742b24e75f252de",
     "efficientnet-lite0": "sha256:0fbb74ba8eea3c6602d949052c5e47ec96b8c3a08294237680f9a076a1436bf0",
     "efficientnet-lite1": "sha256:b8cfc31e0fc66c0b29233a2cb1aa68f807adb1d1dc8c07179e9abbadc49d075b",
     "efficientnet-lite2-smoothed": "sha256:03f62800bcf3c1b16ed6885e13d8afb34c2d90fc3115ed285d2235dd1b24fbd2",
