@@ -121,13 +121,13 @@ def site_client(given: argparse.Namespace) -> SiteClient:
 
 def public_client(given: argparse.Namespace, site: str = "") -> SiteClient:
     """Return the client of `site`, else of the chosen one, with the token for it if there is one."""
-    kept = _stored()
-    variable = os.environ.get(SITE_VARIABLE, "")
+    variable, token = os.environ.get(SITE_VARIABLE, ""), os.environ.get(TOKEN_VARIABLE, "")
+    # with both, no file is read: a machine may have no home
+    kept = {} if variable and token else _stored()
     site = site or given.site or variable or kept.get("default", "")
     if not site:
         raise Refusal("no site is known", fix="run: gauntlet login SITE")
     site = site_address(site)
-    token = os.environ.get(TOKEN_VARIABLE, "")
     if token and not (variable and site_address(variable) == site):
         raise Refusal(
             f"{TOKEN_VARIABLE} is a token of no known site", fix=f"set {SITE_VARIABLE} to its site, or unset the token"

@@ -135,7 +135,10 @@ def run_choose(given: argparse.Namespace) -> int:
         if not track:
             raise Refusal(f"{given.newest} names no track", fix="write it as TEAM/TRACK")
         client.choose_newest(team, track)
-        say(f"The newest submission counts for {team} on the track {track}.")
+        if given.json:
+            print_json(None)  # the site answers nothing
+        else:
+            say(f"The newest submission counts for {team} on the track {track}.")
         return 0
     chosen = client.choose(given.number)
     if given.json:

@@ -30,6 +30,8 @@ def folder(root: Path) -> Dataset:
             f"{root} has {len(names)} class folders, at least two are required",
             fix="arrange it as <class>/<image> or <split>/<class>/<image>",
         )
+    if wrong := [name for name in (*names, *splits) if not _is_text(name)]:
+        raise DatasetRefusal(f"{root} has a folder with the name {wrong[0]!a}, which is not UTF-8", fix="rename it")
     inside = [path for split in splits.values() for name in names for path in _inside(split / name)]
     shape = next((shape for shape in map(image_shape, inside) if shape), None)
     if shape is None:
@@ -64,6 +66,14 @@ def _read(root: Path, split: Path, names: tuple[str, ...], shape: ImageShape, co
     ]
     alternating = [entry for entry in chain.from_iterable(zip_longest(*classes)) if entry is not None]
     return read_samples(alternating[:count], shape, problems, root)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _folders(path: Path) -> list[Path]:

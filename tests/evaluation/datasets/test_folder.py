@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,6 +113,12 @@ def test_it_rejects_a_tree_without_one_readable_image(tree: Path) -> None:
 def test_it_rejects_a_path_that_is_no_folder(tree: Path) -> None:
     with pytest.raises(DatasetRefusal, match="is not a folder"):
         load(tree / "nowhere")
+
+
+def test_it_rejects_a_class_whose_name_is_no_text(tree: Path) -> None:
+    (tree / "dev" / os.fsdecode(b"caf\xe9")).mkdir()
+    with pytest.raises(DatasetRefusal, match=r"'caf\\udce9', which is not UTF-8"):
+        load_dataset(f"folder:{tree}")
 
 
 def test_it_rejects_fewer_than_two_classes(tree: Path) -> None:
