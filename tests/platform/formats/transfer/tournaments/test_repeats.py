@@ -22,6 +22,10 @@ Submit = Callable[..., Submission]
 
 pytestmark = pytest.mark.django_db
 
+ZERO = """
+for file in "$1"/*.png; do echo "$(basename "$file"),1"; done > "$2\""""
+"""A defence for which every image shows a zero, the first of the classes."""
+
 
 @pytest.fixture
 def tournament(transfer: Competition, push: Submit) -> Tournament:
@@ -78,7 +82,11 @@ def test_advancing_again_requests_no_further_repeat(tournament: Tournament) -> N
     assert RepeatRun.objects.count() == 1
 
 
-def test_labels_that_were_right_only_in_the_original_runs_are_found(tournament: Tournament) -> None:
+def test_labels_that_were_right_only_in_the_original_runs_are_found(transfer: Competition, push: Submit) -> None:
+    push("ants", "attack", ADD)
+    push("bats", "defence", ZERO)
+    services.make_baselines()
+    tournament = services.make_tournament(transfer)
     play_all(tournament)
     for run in DefenceRun.objects.select_related("attack_run"):  # as if it had known the labels from another run
         run.labels = [sample.label for sample in batches_of(tournament)[run.attack_run.batch].samples]
