@@ -101,11 +101,12 @@ def prepare_data_sets() -> None:
 
 def _remove_unrecorded_archives() -> None:
     """Remove the archives on this host that no upload names: a web process was killed while it copied them."""
-    named = set(DataSetUpload.objects.filter(state__in=DataSetUpload.OPEN).values_list("file_name", flat=True))
     last = time.time() - MOST_WAITING.total_seconds()
     for path in (Path(settings.STATE) / UPLOADS_FOLDER).glob("*.zip"):
         with suppress(OSError):  # another process was faster
-            if path.name not in named and path.stat().st_mtime < last:
+            if path.stat().st_mtime >= last:
+                continue
+            if not DataSetUpload.objects.filter(file_name=path.name, state__in=DataSetUpload.OPEN).exists():
                 path.unlink()
 
 
