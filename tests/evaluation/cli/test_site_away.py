@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from socketserver import BaseRequestHandler, ThreadingTCPServer
+from socketserver import BaseRequestHandler
 from typing import ClassVar
 
 import pytest
+
+from tests.local_server import serving
 
 Gauntlet = Callable[..., tuple[int, str, str]]
 
@@ -34,16 +35,11 @@ class AnyAnswer(BaseRequestHandler):
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     """The address of a site that sends what `AnyAnswer.answer` has."""
-    with ThreadingTCPServer(("127.0.0.1", 0), AnyAnswer) as server:
-        url = f"http://127.0.0.1:{server.server_address[1]}"
+    with serving(AnyAnswer) as url:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.setenv("GAUNTLET_SITE", url)
         monkeypatch.setenv("GAUNTLET_TOKEN", "secret")
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
         yield url
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)

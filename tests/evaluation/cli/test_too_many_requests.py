@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from evaluation.cli import site_device_login, submission_log
+from tests.local_server import serving
 
 Gauntlet = Callable[..., tuple[int, str, str]]
 
@@ -63,12 +63,8 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr(BusySite, "refusals", [None] * 7)
     monkeypatch.setattr("evaluation.cli.site_client.time.sleep", lambda seconds: None)
-    with ThreadingHTTPServer(("127.0.0.1", 0), BusySite) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(BusySite) as url:
+        yield url
 
 
 def test_a_sign_in_goes_on_where_others_at_the_address_sign_in_too(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ import pytest
 
 from evaluation.cli import submission_log
 from evaluation.cli.site_client import SiteClient, UnavailableSiteError
+from tests.local_server import serving
 
 Gauntlet = Callable[..., tuple[int, str, str]]
 
@@ -82,8 +82,7 @@ class OtherSite(BaseHTTPRequestHandler):
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     """The address of a site to which a person is signed in, from a repository with a commit; nothing is waited for."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as server:
-        url = f"http://127.0.0.1:{server.server_port}"
+    with serving(OtherSite) as url:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.setenv("GAUNTLET_SITE", url)
         monkeypatch.setenv("GAUNTLET_TOKEN", "secret")
@@ -93,11 +92,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
         commit = ("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "--message=First")
         for words in (("init", "--quiet", "repository"), ("-C", "repository", *commit)):
             subprocess.run(["git", *words], check=True)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
         yield url
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
