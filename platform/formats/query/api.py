@@ -57,6 +57,9 @@ from rounds.models import Round
 from rounds.selectors import standings
 from submissions.models import Player, Submission
 
+PAGE_ROWS = 100
+"""Rows on a page of a leaderboard for programs; pages for people have fewer."""
+
 _SIGHT = ("rules__competition", "sample_set", "round_match__round__window", "round_match__round__competition")
 """What `sight_of` needs of a match."""
 
@@ -167,8 +170,8 @@ class QueryApi:
     def leaderboard(
         self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None
     ) -> Mapping[str, Any]:
-        """Return a page of at most 100 rows."""
-        shown = board(track, page, frozen=not sees_live(user, track.competition), at=at)
+        """Return a page of at most `PAGE_ROWS` rows."""
+        shown = board(track, page, frozen=not sees_live(user, track.competition), page_rows=PAGE_ROWS, at=at)
         return QueryBoardSerializer(shown).data
 
     def round_result(self, published: Round) -> RoundResult:

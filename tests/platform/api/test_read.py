@@ -10,9 +10,11 @@ from django.http import Http404
 
 from accounts.models import AccessToken, User
 from api import errors
+from bench.synthetic_competition import fill
 from competitions.models import Competition, Entry, FreezeWindow, SampleSet, Track
 from evaluation import __version__
-from formats.query.leaderboards.models import Evaluation
+from formats.query.leaderboards.models import Evaluation, Pool
+from formats.query.leaderboards.scoring import recompute
 from repositories.models import Repository
 from submissions.models import Submission
 
@@ -69,6 +71,16 @@ def test_anyone_reads_a_competition_its_leaderboard_and_a_scored_submission(prog
     shown = anyone.get(f"/api/v1/submissions/{scored.pk}").json()
     assert shown["evaluation"]["value"] == 0.5
     assert not shown.keys() & INSIDE
+
+
+def test_a_page_of_a_leaderboard_has_a_hundred_rows(
+    program: Any, scored: Submission, competition: Competition, tracks: dict[str, Track]
+) -> None:
+    fill(competition, Pool.objects.get(track=tracks["untargeted"]), 100)
+    recompute(tracks["model"])
+    address = "/api/v1/competitions/digits/leaderboards/model"
+    pages = [program().get(f"{address}?page={number}").json() for number in (1, 2)]
+    assert [(page["pages"], page["total"], len(page["rows"])) for page in pages] == [(2, 101, 100), (2, 101, 1)]
 
 
 def test_fields_keep_their_order(program: Any, scored: Submission, alice: User) -> None:
