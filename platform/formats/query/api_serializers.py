@@ -116,10 +116,10 @@ class QueryPlaceSerializer(serializers.Serializer[Any]):
 
     `rank_low` to `rank_high`: the 95 % rank interval within the last stage. `separated_from_next`: true if the
     difference to the next place is significant. `met` of `opponents` count: an attack's score excludes models of its
-    own team, `value_against_all` includes them. `prize_place`: place among eligible entries. `not_broken`: the model
-    was not broken on more than half of the samples, so its place is not a rank. `gone`: "withdrawn", "disqualified",
-    "inconsistent" (removed after failed audits) or "". `audit_override_reason`: why an organiser kept it in the round
-    despite failed audits.
+    own team, `value_against_all` includes them. `prize_place`: place in the order of prizes, in which entries that are
+    not eligible have a number, too. `not_broken`: the model was not broken on more than half of the samples, so its
+    place is not a rank. `gone`: "withdrawn", "disqualified", "inconsistent" (removed after failed audits) or "".
+    `audit_override_reason`: why an organiser kept it in the round despite failed audits.
     """
 
     place = serializers.IntegerField(allow_null=True)

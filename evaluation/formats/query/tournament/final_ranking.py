@@ -26,7 +26,8 @@ class FinalPlace:
     `met` of the `opponents` that count, since an attack is not scored by a model of its own team; `value_against_all`
     is against all of them. `rank_low` and `rank_high` bound the 95 % rank interval among the players of the last stage;
     `separated_from_next` is True where the same test separates the player from the next place. `prize_place` is the
-    place among players that may win prizes, compared on common opponents (see `prize_order`).
+    place among the players of the last stage, compared on common opponents (see `prize_order`): also of those that win
+    no prize, since who may is not known here.
     `not_broken`: a model without an adversarial by any counted attack on more than half of the samples.
     `worst_opponent` is a player. `inconsistent`: a model that left because its audits failed; it has no score.
     """
