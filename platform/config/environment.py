@@ -46,8 +46,15 @@ class Environment:
         return Environment({**added, **{name: value for name, value in self._source.items() if value.strip()}})
 
     def export(self, prefixes: tuple[str, ...]) -> None:
-        """Set these variables in the environment of this process, for what reads them there: those with a prefix."""
-        os.environ.update({name: value for name, value in self._source.items() if name.startswith(prefixes)})
+        """Set these variables in the environment of this process, for what reads them there: those with a prefix.
+
+        What reads them there knows no files, so it gets their values instead. Raise `ImproperlyConfigured` as `text`.
+        """
+        names = {name.removesuffix("_FILE") for name in self._source if name.startswith(prefixes)}
+        for name, value in [(name, self.text(name, "")) for name in names]:
+            if value:
+                os.environ[name] = value
+                os.environ.pop(f"{name}_FILE", None)  # both of them would stop programs that this one starts
 
     def text(self, name: str, default: str) -> str:
         """Return the variable without surrounding whitespace.

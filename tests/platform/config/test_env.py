@@ -8,6 +8,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment
+from config.worker_host_settings import OF_ENGINE
+from evaluation.builder.docker_build_settings import build_settings_from_environment
 
 
 def test_flags_lists_and_texts_are_read_and_defaults_replace_missing_values(tmp_path: Path) -> None:
@@ -32,6 +34,16 @@ def test_it_rejects_a_file_that_cannot_be_read_and_one_beside_the_variable(tmp_p
         Environment({"NAME_FILE": missing}).text("NAME", "default")
     with pytest.raises(ImproperlyConfigured, match="NAME and NAME_FILE are both set"):
         Environment({"NAME_FILE": missing, "NAME": "value"}).text("NAME", "default")
+
+
+def test_the_engine_has_the_value_of_a_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address of a mirror holds a password, so it may be a secret of a container."""
+    (tmp_path / "mirror").write_text("https://builder:secret@mirror.example/simple\n")
+    monkeypatch.setenv("GAUNTLET_PIP_INDEX_URL", "")  # so that it is as before after the test
+    monkeypatch.setenv("GAUNTLET_PIP_INDEX_URL_FILE", str(tmp_path / "mirror"))
+    for _ in ("a program", "another one that it starts"):
+        Environment().export(OF_ENGINE)
+    assert build_settings_from_environment().index_url == "https://builder:secret@mirror.example/simple"
 
 
 def test_it_rejects_a_flag_that_is_neither_yes_nor_no() -> None:
