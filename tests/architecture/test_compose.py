@@ -58,3 +58,12 @@ def test_an_update_stops_every_program_before_the_database_is_migrated(
     }
     assert "web" in programs
     assert set(stopped.split()) == programs
+
+
+def test_every_variable_of_the_compose_files_is_documented(root: Path) -> None:
+    read = set(re.findall(r"\$\{(\w+)", "".join(path.read_text() for path in root.glob("compose*.yaml"))))
+    manual = (root / "docs" / "operating.md").read_text()
+    (images,) = re.findall(r"^\| `GAUNTLET_\.\.\._IMAGE` \| another image for ([^|]*)", manual, re.MULTILINE)
+    named = {f"GAUNTLET_{name}_IMAGE" for name in re.findall(r"`([A-Z]+)`", images)}
+    assert len(read) > 20
+    assert [name for name in sorted(read - named) if f"`{name}" not in manual] == []
