@@ -50,6 +50,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "team": entry.team,
         "competition": entry.competition,
         "members": members,
+        "members_of_team": {each.user_id for each in members},
         "content": shown.content,
         "standings": shown.standings,
         "histories": [
