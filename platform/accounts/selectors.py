@@ -29,6 +29,11 @@ def is_captain(user: User | AnonymousUser, team: Team) -> bool:
     return user.is_active and Membership.objects.filter(team=team, user_id=user.pk, role=role).exists()
 
 
+def member_keys(team: Team) -> set[int]:
+    """Return the keys of the people in the team: those who left it may have no page."""
+    return set(team.memberships.values_list("user", flat=True))
+
+
 def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
     """Return the person's teams, by slug."""
     return Team.objects.filter(memberships__user_id=user.pk) if user.pk else Team.objects.none()

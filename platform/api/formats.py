@@ -17,6 +17,7 @@ from core.parts_by_format import ByFormat
 from repositories.models import Repository
 from rounds.models import Round
 from submissions.models import Submission
+from submissions.selectors import newer_ready
 
 JsonSerializer = type[serializers.Serializer[Any]]
 
@@ -251,14 +252,7 @@ class NewestCounts:
     @staticmethod
     def counts_no_more(submission: Submission) -> bool:
         """Return whether a newer submission took its place, so that it gets no score any more."""
-        newer = Submission.objects.filter(
-            repository=submission.repository_id,
-            pk__gt=submission.pk,
-            state=Submission.State.READY,
-            disqualified_at=None,
-            baseline_at=None,
-        )
-        return newer.exists()
+        return newer_ready(submission).exists()
 
     def decisions(self, published: Round, user: User | AnonymousUser) -> Sequence[Mapping[str, Any]]:
         return ()

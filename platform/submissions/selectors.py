@@ -50,6 +50,11 @@ def ready_submissions() -> QuerySet[Submission]:
     return Submission.objects.filter(state=Submission.State.READY, disqualified_at=None, baseline_at=None)
 
 
+def newer_ready(submission: Submission) -> QuerySet[Submission]:
+    """Return the newer submissions of its team and track that may count in its place."""
+    return ready_submissions().filter(repository=submission.repository_id, pk__gt=submission.pk)
+
+
 def submitted_baselines() -> QuerySet[Submission]:
     """Return the submissions that organisers made baselines, without withdrawn and disqualified ones."""
     ready = Submission.objects.filter(state=Submission.State.READY, disqualified_at=None)

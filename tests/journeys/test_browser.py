@@ -176,6 +176,21 @@ def test_axe_finds_nothing_serious_and_no_page_is_wider_than_the_screen(site: Si
     assert not found
 
 
+def test_names_without_a_space_wrap_on_a_phone(site: Site, browser: Browser) -> None:
+    """A team has a name of up to 80 characters, a person one of 150, both on pages of everybody."""
+    named = {
+        HOME: ["main .row-apart .button"],
+        "/competitions/small": [".headline h1", ".headline p", ".headline .button"],
+        "/teams/owls": [".people a"],
+    }
+    with opened(browser, site.url, width=360) as page:
+        for address, selectors in named.items():
+            page.goto(address)
+            for selector in selectors:
+                page.locator(selector).first.evaluate("each => { each.textContent = 'W'.repeat(80); }")
+            assert page.evaluate("document.documentElement.scrollWidth") == 360, address
+
+
 def sign_in(page: Page, site: Site, name: str) -> None:
     """Sign in as somebody of the demo."""
     password = json.loads((site.state / "demo.json").read_text())[name]["password"]

@@ -41,7 +41,7 @@ class Calendar:
     """`ahead` holds the current and coming items, soonest first; `past` the others, newest first.
 
     `frozen` is the window in force; submissions are accepted again from `reopens_at`, None if the competition ends
-    before.
+    before. `opens_at` is the start of a competition that has not begun, None for others.
     """
 
     ahead: Sequence[CalendarItem]
@@ -49,6 +49,8 @@ class Calendar:
     frozen: FreezeWindow | None
     reopens_at: datetime | None
     next: NextDate | None
+    opens_at: datetime | None
+    ended: bool
 
 
 def calendar(competition: Competition) -> Calendar:
@@ -63,6 +65,8 @@ def calendar(competition: Competition) -> Calendar:
         frozen=frozen,
         reopens_at=reopens if reopens is not None and reopens < competition.ends_at else None,
         next=next_date(competition, windows, now),
+        opens_at=competition.starts_at if now < competition.starts_at else None,
+        ended=now >= competition.ends_at,
     )
 
 

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from accounts.selectors import signed_in_user
+from accounts.selectors import member_keys, signed_in_user
 from competitions.board_freezes import sees_scores_of
 from competitions.permissions import may, sees_everything_of
 from competitions.pseudonyms import public_name
@@ -79,7 +79,8 @@ def _page(
         "live_status": framed.html,
         "in_rounds": entries_shown(inside=inside).filter(submission=shown),
     }
-    context["member"] = in_team(request, shown.repository.entry)
+    context["members_of_team"] = members = member_keys(shown.repository.entry.team)
+    context["member"] = request.user.is_active and request.user.pk in members
     context["may_withdraw"] = context["member"] and shown.state not in {
         Submission.State.REJECTED,
         Submission.State.WITHDRAWN,

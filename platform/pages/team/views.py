@@ -20,7 +20,7 @@ from competitions.permissions import sees_everything_of
 from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import competition_of, entry_of, in_team, own_entry_of
+from pages.access import competition_of, entry_of, in_team, own_entry, own_entry_of
 from pages.board.history_views import team_charts
 from pages.competition.calendar import calendar
 from pages.shared_pages import shared
@@ -50,6 +50,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "team": entry.team,
         "competition": entry.competition,
         "members": members,
+        "members_of_team": {each.user_id for each in members},
         "content": shown.content,
         "standings": shown.standings,
         "histories": [
@@ -109,6 +110,9 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             flash_messages.show_success(request, f"Team {entry.team.name} created. You are its captain.")
             return redirect("pages:team", entry.team.slug)
+    if own := own_entry(request.user, competition):  # the form was sent twice, or is of no use
+        flash_messages.show_success(request, f"You are in the team {own.team.name}.")
+        return redirect("pages:team", own.team.slug)
     context = {"form": form, "competition": competition, "terms": terms_in_force(competition)}
     return render(request, "pages/team/team_new.html", context)
 

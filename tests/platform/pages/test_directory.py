@@ -183,6 +183,21 @@ def test_a_person_has_a_page(client: Client, shown: dict[str, Submission], compe
     assert 'href="/people/alice"' in text_of(client, "/teams/owls")
 
 
+def test_who_left_the_team_is_named_without_a_link(
+    client: Client, shown: dict[str, Submission], alice: User, bob: User
+) -> None:
+    client.force_login(alice)
+    pages = ("/teams/owls", f"/submissions/{shown['rejected'].pk}")
+    for address in pages:
+        assert '<a href="/people/bob">bob</a>' in text_of(client, address)
+    Membership.objects.filter(user=bob).delete()
+    assert client.get("/people/bob").status_code == 404
+    for address in pages:
+        page = text_of(client, address)
+        assert "bob" in page
+        assert "/people/bob" not in page
+
+
 def test_search_finds_teams_submissions_and_people(client: Client, shown: dict[str, Submission]) -> None:
     page = text_of(client, "/search?q=owl")
     assert 'href="/teams/owls"' in page

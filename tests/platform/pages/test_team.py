@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from competitions.models import RulesVersion, SampleSet
+from competitions.models import Competition, RulesVersion, SampleSet
 from formats.query.leaderboards.models import Evaluation, Pool
 from repositories.models import Repository
 from submissions.models import QuotaSlot, Submission
@@ -178,6 +178,46 @@ def test_there_is_no_button_without_a_slot(
     assert "0 of 5 slots left" in page
     assert "No slot is left" in page
     assert "Submit the selected commit" not in page
+
+
+@pytest.mark.parametrize(
+    ("days", "offered", "words"),
+    [
+        ((-2, 2), True, "5 of 5 slots left"),
+        ((1, 2), False, "The competition has not begun: submissions are accepted from"),
+        ((-2, -1), False, "No more submissions are possible"),
+    ],
+)
+def test_a_commit_can_be_submitted_between_start_and_end_alone(
+    client: Client,
+    work: Work,
+    bob: User,
+    competition: Competition,
+    the_clock: FakeClock,
+    days: tuple[int, int],
+    offered: bool,
+    words: str,
+) -> None:
+    work.push("A first look")
+    starts_at, ends_at = (NOON + timedelta(days=each) for each in days)
+    Competition.objects.filter(pk=competition.pk).update(starts_at=starts_at, ends_at=ends_at)
+    client.force_login(bob)
+    page = text_of(client)
+    assert words in page
+    assert ("Submit the selected commit" in page) == offered
+    assert ("git push origin" in page) == (ends_at > NOON)
+
+
+def test_an_archived_competition_offers_nothing_to_push(
+    client: Client, work: Work, bob: User, competition: Competition
+) -> None:
+    work.push("A first look")
+    Competition.objects.filter(pk=competition.pk).update(archived_at=NOON)
+    client.force_login(bob)
+    page = text_of(client)
+    assert "No more submissions are possible" in page
+    assert "slots left" not in page
+    assert "git push origin" not in page
 
 
 def test_a_refused_commit_leads_back_to_its_track(

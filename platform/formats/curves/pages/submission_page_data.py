@@ -108,7 +108,8 @@ def submission_content(
     failed = [_row(each) for each in rows if each.reason]
     under = _standings(shown, track, rows, ranked=live) if rows and done == len(rows) and not failed else []
     ready = shown.state == Submission.State.READY
-    void = bool(failed) or any(each.state == Benchmark.State.FAILED for each in rows)
+    given_up = not failed and any(each.state == Benchmark.State.FAILED for each in rows)
+    void = bool(failed) or given_up
     return SubmissionContent(
         template="formats/curves/parts/submission_status.html",
         context={
@@ -118,6 +119,7 @@ def submission_content(
             "under": under,
             "rows": [_row(each) for each in rows],
             "failed": failed,
+            "given_up": given_up,
             "best_known": [(each.round, address_of(each)) for each in released_entries(shown)],
         },
         state=_state(shown, scored=bool(under), failed=void, begun=bool(rows)),

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.selectors import member_keys
 from competitions.permissions import sees_everything_of
 from core.errors import Refusal
 from evaluation.formats.query.results import Outcome
@@ -83,6 +84,7 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "live_status": framed.html,
         "submission": submission,
         "team": submission.repository.entry.team,
+        "members_of_team": member_keys(submission.repository.entry.team),
         "track": submission.repository.track,
         "opponent": opponent_name(shown),
         "is_model": submission.repository.track.name == MODEL,

@@ -33,6 +33,7 @@ from pages.player_names import PlayerName
 from pages.submission.progress_steps import steps_of
 from pages.submission.rank_explanation import RankExplanation
 from submissions.models import Build, Player, Submission
+from submissions.selectors import newer_ready
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,13 @@ class EvaluationState(models.TextChoices):
 class TransferStatus:
     """Standing and runs of a submission. `row` is None unless it counts, `progress` unless it is being evaluated.
 
-    `newer` is the submission of the same team that counts in its place, `why` says why `row` has its rank.
+    `replaced_by` is the key of the submission of the same team that is to count in its place, and `newer` is its row if
+    it counts already. `why` says why `row` has its rank.
     """
 
     row: TransferBoardRow | None = None
     why: RankExplanation | None = None
+    replaced_by: int | None = None
     newer: TransferBoardRow | None = None
     progress: tuple[int, int] | None = None
     held_up: bool = False
@@ -122,8 +125,8 @@ def submission_content(
             "runs": Paginator(status.runs, RUNS_PER_PAGE).get_page(request.GET.get("page")),
         },
         state=status.state or Submission.State(shown.state),
-        steps=steps_of(shown, builds, scored=scored),
-        final=scored or since is not None,
+        steps=steps_of(shown, builds, scored=scored, void=status.replaced_by is not None),
+        final=scored or since is not None or status.replaced_by is not None,
         why=[status.why] if status.why else [],
     )
 
@@ -141,17 +144,19 @@ def transfer_status(submission: Submission, *, hidden: bool, ranked: bool) -> Tr
     repeats = repeat_counts(tournament, [submission.player.pk]).get(submission.player.pk)
     entrant = next((each for each in own if each.submission_id == submission.pk), None)
     row = row_of(entrant, repeats) if entrant else None
-    newer = next((row_of(each) for each in own if each.submission and each.submission.pk > submission.pk), None)
+    replaced_by = None if row or submission.baseline_at else newer_ready(submission).order_by("pk").last()
+    newer = next((row_of(each) for each in own if each.submission == replaced_by), None) if replaced_by else None
     attacks = submission.player.track_name in ATTACK_TRACKS
     opponents = in_order(each for each in inside if (each.track.name in ATTACK_TRACKS) != attacks)
     names = {each.player_id: name_of(row_of(each)) for each in opponents}
-    progress = None if row or newer else progress_of_submission(tournament, submission)
+    progress = None if row or replaced_by else progress_of_submission(tournament, submission)
     runs = _attack_runs(tournament, submission.player) if attacks else _labels(tournament, submission.player, names)
     own_runs = [each.run for each in runs]
     return TransferStatus(
         row=row if row is None or ranked else row.without_rank,
         why=explanation_of(tournament, entrant, inside) if entrant and ranked else None,
-        newer=newer if row is None else None,
+        replaced_by=replaced_by.pk if replaced_by else None,
+        newer=newer,
         progress=progress,
         held_up=progress is not None and is_held_up(submission),
         met=_met(tournament, submission.player, opponents, names),

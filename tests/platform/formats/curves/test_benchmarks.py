@@ -340,6 +340,10 @@ def test_a_benchmark_that_is_given_up_refunds_the_slot(stage: Stage, client: Cli
     assert {each.state for each in submission.benchmarks.all()} == {"failed"}
     assert slot_of(submission) == ("refunded", "fault")
     assert list(differing_slots()) == []
+    client.force_login(submission.submitted_by)
+    page = client.get(f"/submissions/{submission.pk}").content.decode()
+    assert "<strong>Platform error</strong> A benchmark was given up." in page
+    assert "Correct the problem above" not in page, "there is none of the team"
 
     for each in submission.benchmarks.all():
         benchmarks.replay(each, None, "the disk was emptied")

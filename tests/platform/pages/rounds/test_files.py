@@ -57,7 +57,8 @@ def test_the_page_leads_to_all_of_it(client: Client, released: Round) -> None:
     assert key.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert f"gauntlet verify digits-round-1-bundle.gauntlet --key {key.content.decode().strip()}" in page
     assert f"{FILES}/bundle" in page
-    assert "git clone http://testserver/git/public/model-1/model.git" in page
+    # into a folder of its own: all commands can be run in one place
+    assert "git clone http://testserver/git/public/model-1/model.git model-1-model</code>" in page
     assert "the secret salt" in page, "with the images the salt is public"
 
 

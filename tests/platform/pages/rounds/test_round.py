@@ -44,6 +44,22 @@ def test_the_schedule_names_no_more_samples_than_there_are(schedule: str, sample
     assert text in render_to_string("formats/query/parts/schedule_in_short.html", {"round": shown})
 
 
+@pytest.mark.parametrize(
+    ("schedule", "samples", "text"),
+    [
+        ("halving", 4, "meets every remaining attack, on all samples."),
+        ("halving", 40, "on 10 samples, then on twice as many in each stage."),
+        ("ladder", 30, "The stages use 8 and 16 samples."),
+        ("ladder", 200, "The stages use 8, 16, 40 and 100 samples."),
+        ("ladder-2", 10, "on 2 and 5 samples."),
+        ("ladder-2", 200, "on 2, 5 and 20 samples."),
+    ],
+)
+def test_nor_does_its_full_text(schedule: str, samples: int, text: str) -> None:
+    shown = {"schedule": schedule, "sample_set": {"count": samples}}
+    assert text in render_to_string("formats/query/parts/schedule_in_full.html", {"round": shown})
+
+
 def test_the_page_shows_winners_intervals_the_cut_the_warned_pair_and_the_commitment(
     client: Client, play: Play
 ) -> None:

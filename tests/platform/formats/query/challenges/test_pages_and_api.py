@@ -74,9 +74,9 @@ def test_a_request_needs_the_token_of_the_form(model: Submission, bob: User) -> 
 
 
 def test_others_see_nothing_of_a_challenge(
-    model: Submission, client: Client, alice: User, charlie: User, olga: User
+    model: Submission, client: Client, bob: User, charlie: User, olga: User
 ) -> None:
-    made = challenge(submission=model, opponent="gaussian-noise", by=alice)
+    made = challenge(submission=model, opponent="gaussian-noise", by=bob)
     address = f"/submissions/{model.pk}"
     assert "Challenge" not in page(client, address)
     assert "Challenge" not in page(client, address, charlie)
@@ -84,7 +84,11 @@ def test_others_see_nothing_of_a_challenge(
     organised = page(client, address, olga)
     assert f"Challenge {made.pk}" in organised
     assert "/challenge/new" not in organised
-    assert client.get(f"/challenges/{made.pk}").status_code == 200
+    assert '<a href="/people/bob">bob</a>' in page(client, f"/challenges/{made.pk}")
+    bob.memberships.all().delete()
+    left = client.get(f"/challenges/{made.pk}")
+    assert left.status_code == 200
+    assert "/people/bob" not in left.content.decode(), "that page is for people in teams"
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,25 @@ def test_who_is_being_evaluated_is_listed_with_its_progress(
     assert "Median of five" not in page
 
 
+def test_the_page_of_a_submission_that_a_newer_one_replaced_says_so_and_waits_for_nothing(
+    client: Client, played: Tournament, send: Send
+) -> None:
+    counted = Submission.objects.get(title="Median of five")
+    replaced, newest = send("bats", "defence", "Median of nine"), send("bats", "defence", "Median of ten")
+    services.advance(played)
+    client.force_login(replaced.submitted_by)
+    address = reverse("pages:submission", args=[replaced.pk])
+    page = text_of(client, address)
+    assert f"Submission {newest.pk}</a> is newer and is evaluated in its place" in page
+    assert "the score appears here" in text_of(client, reverse("pages:submission", args=[newest.pk]))
+    play(played)
+    for each in (counted, replaced):
+        page = text_of(client, reverse("pages:submission", args=[each.pk]))
+        assert f"Submission {newest.pk}</a> is newer and counts on the" in page
+        assert "the score appears here" not in page
+        assert "data-live" not in page, "nothing of it changes any more"
+
+
 def test_the_board_needs_few_queries(
     client: Client, played: Tournament, send: Send, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
