@@ -25,6 +25,7 @@ from docker.types import LogConfig, Mount, Ulimit
 
 from evaluation.builder.base import LogLine
 from evaluation.builder.build_context_tar import ContextEntry, write_context
+from evaluation.builder.build_folder import sweep_build_folders
 from evaluation.builder.build_limits import limits
 from evaluation.builder.chunks_as_file import FileStream
 from evaluation.builder.container_run import Watch, run_container
@@ -272,7 +273,7 @@ class BuildContainer:
 
 
 def sweep(client: DockerClient) -> int:
-    """Remove the containers and volumes of builds whose process is gone. Return their number."""
+    """Remove the containers, volumes and folders of builds whose process is gone. Return their number."""
     swept = 0
     with as_fault("sweeping builds"):
         for container in client.containers.list(all=True, filters={"label": BUILD_LABEL}, ignore_removed=True):
@@ -285,7 +286,7 @@ def sweep(client: DockerClient) -> int:
             if runner_is_dead(labels[BUILD_LABEL]):
                 _remove_volume(client, volume.name, image=labels.get(_IMAGE_LABEL, ""))
                 swept += 1
-    return swept
+    return swept + sweep_build_folders()
 
 
 def _remove_volume(client: DockerClient, name: str, *, image: str) -> None:
