@@ -25,6 +25,7 @@ from docker.types import LogConfig, Mount, Ulimit
 
 from evaluation.builder.base import LogLine
 from evaluation.builder.build_context_tar import ContextEntry, write_context
+from evaluation.builder.build_folder import sweep_build_folders
 from evaluation.builder.build_limits import limits
 from evaluation.builder.chunks_as_file import FileStream
 from evaluation.builder.container_run import Watch, run_container
@@ -43,6 +44,7 @@ from evaluation.domain.errors import BuildRefusal, Fault
 from evaluation.sandbox.docker_engine import NO_NETWORK
 from evaluation.sandbox.docker_run import as_fault, unless_removed
 from evaluation.sandbox.host_process import runner_is_dead, runner_label
+from evaluation.sandbox.out_of_memory_cause import HostMemory
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -122,7 +124,10 @@ class BuildContainer:
         on_log: LogLine,
         watch: Watch,
     ) -> None:
-        """Build the Dockerfile `file` of `context`. Raise `BuildRefusal` with the last log lines if a step fails."""
+        """Build the Dockerfile `file` of `context`. Raise `BuildRefusal` with the last log lines if a step fails.
+
+        Raise `Fault` if the host ran out of memory meanwhile.
+        """
         words = ["buildah", *_STORAGE, "build", "--isolation", "chroot", "--no-hosts", "--tag", IMAGE]
         for name, value in arguments:
             words += ["--build-arg", f"{name}={value}"]
@@ -139,7 +144,7 @@ class BuildContainer:
             self._context_bytes = archive.tell()
             archive.seek(0)
             self._client.api.put_archive(container, _STORE, archive)
-        code = run_container(self._client, container, log, watch)
+        code = self._run(container, log, watch)
         if code == 0:
             return
         with as_fault("reading the exit state of a build"):
@@ -175,7 +180,7 @@ class BuildContainer:
         return DiskSpace(counted[1], max(0, (counted[0] << 10) - self._context_bytes))
 
     def export(self, folder: Path, base_layers: Sequence[str], watch: Watch) -> Exported:
-        """Copy the result of the build into `folder`. Raise `TooLargeError` or `UnreadableError`.
+        """Copy the result of the build into `folder`. Raise `TooLargeError`, `UnreadableError`, or `Fault` as `build`.
 
         The build's container is removed first, so that no process of the submission runs at the same time.
         """
@@ -189,7 +194,7 @@ class BuildContainer:
         words = ["buildah", "unshare", "python3", "-I", "-c", _EXPORT.read_text(encoding="utf-8")]
         container = self._create([*words, IMAGE, _OUT, json.dumps(list(base_layers)), limit], home=_EXPORT_HOME)
         lines: deque[str] = deque(maxlen=_TAIL_LINES)
-        code = run_container(self._client, container, lines.append, watch)
+        code = self._run(container, lines.append, watch)
         if code == _TOO_LARGE:
             raise TooLargeError
         if code != 0:
@@ -208,6 +213,17 @@ class BuildContainer:
         except ValueError as error:
             raise UnreadableError(f"its configuration is not readable: {error}") from error
         return Exported(config, layers, room)
+
+    def _run(self, container: str, on_log: LogLine, watch: Watch) -> int:
+        """Return the exit status of a container. Raise `Fault` if it failed and the host was out of memory.
+
+        The kernel may have killed any process of it, so its status alone says nothing.
+        """
+        memory = HostMemory(self._settings.memory_bytes)
+        code = run_container(self._client, container, on_log, watch)
+        if code and (shortage := memory.shortage()):
+            raise Fault(f"this host had too little memory for a build: {shortage}")
+        return code
 
     def _create(
         self,
@@ -257,7 +273,7 @@ class BuildContainer:
 
 
 def sweep(client: DockerClient) -> int:
-    """Remove the containers and volumes of builds whose process is gone. Return their number."""
+    """Remove the containers, volumes and folders of builds whose process is gone. Return their number."""
     swept = 0
     with as_fault("sweeping builds"):
         for container in client.containers.list(all=True, filters={"label": BUILD_LABEL}, ignore_removed=True):
@@ -270,7 +286,7 @@ def sweep(client: DockerClient) -> int:
             if runner_is_dead(labels[BUILD_LABEL]):
                 _remove_volume(client, volume.name, image=labels.get(_IMAGE_LABEL, ""))
                 swept += 1
-    return swept
+    return swept + sweep_build_folders()
 
 
 def _remove_volume(client: DockerClient, name: str, *, image: str) -> None:

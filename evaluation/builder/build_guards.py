@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.builder.build_container import BuildContainer
 from evaluation.builder.build_context_tar import ContextEntry
+from evaluation.builder.build_folder import build_folder
 from evaluation.builder.build_limits import BuildWatch
 from evaluation.builder.docker_build_settings import BuildSettings
 from evaluation.builder.exported_layers import TooLargeError, UnreadableError
@@ -84,11 +84,11 @@ class BuildGuards:
     def require_export(self) -> None:
         """Raise `Fault` if this host cannot build and read an image now."""
         with (
-            tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder,
+            build_folder() as folder,
             _as_fault(),
             self._building(_LOOK, [], TRIAL) as container,
         ):
-            container.export(Path(folder), self._base_layers, lambda: None)
+            container.export(folder, self._base_layers, lambda: None)
 
     def prove(self) -> list[Guard]:
         """Try every guard. Takes about ten seconds."""

@@ -19,6 +19,7 @@ from evaluation.builder.allowed_submission_files import tree_entries
 from evaluation.builder.base import Builder, LogLine
 from evaluation.builder.build_container import BuildContainer, sweep
 from evaluation.builder.build_context_tar import ContextEntry, tree_context, with_directories
+from evaluation.builder.build_folder import build_folder
 from evaluation.builder.build_guards import BuildGuards
 from evaluation.builder.build_limits import BuildWatch, check_disk, limits, too_large
 from evaluation.builder.build_pack_detection import LEAN
@@ -162,13 +163,13 @@ class DockerBuilder(Builder):
         """Put all layers of the image `identity` into the store; `build` puts only those that it made."""
         if self._store is None or self._kept(identity):
             return
-        with tempfile.TemporaryDirectory(prefix="gauntlet-layers-") as folder, as_fault(f"saving {identity}"):
+        with build_folder() as folder, as_fault(f"saving {identity}"):
             stream = self._client.images.get(identity).save()
-            config, files = saved_layers(FileStream(stream), Path(folder))
+            config, files = saved_layers(FileStream(stream), folder)
             for name in dict.fromkeys(layer_names(config)):
                 if not self._store.has(_hexadecimal(name)):
                     self._store.put(files[name])
-            self._put_config(config, Path(folder))
+            self._put_config(config, folder)
 
     def keep_base_image(self) -> str:
         """Store the layers of this host's base image for hosts that have another one. Return its identity."""
@@ -233,7 +234,7 @@ class DockerBuilder(Builder):
         with contextlib.ExitStack() as stack:
             sdk = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-sdk-")))
             SDK.write(sdk)
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-layers-")))
+            folder = stack.enter_context(build_folder())
             installed = None
             if recipe.is_copied:
                 installed = self._installed(recipe.installation, base, folder, on_log)

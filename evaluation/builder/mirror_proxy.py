@@ -12,6 +12,7 @@ import socket
 import socketserver
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -27,6 +28,8 @@ SOCKET_NAME = "proxy.sock"
 
 _CONNECT_SECONDS = 20.0
 _IDLE_SECONDS = 120.0
+_PROBE_SECONDS = 120.0
+"""How long the site's own request waits for an answer."""
 _POLL_SECONDS = 0.02
 _CHUNK_BYTES = 1 << 16
 _MAX_PAGE_BYTES = 16 << 20
@@ -51,6 +54,7 @@ class MirrorProxy:
         self._notices: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._refused: set[str] = set()
         self._unanswered: set[str] = set()
+        self._open: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._stack = contextlib.ExitStack()
         self.directory = Path()
@@ -103,27 +107,43 @@ class MirrorProxy:
 
     def record_no_answer(self, name: str) -> None:
         """Record that a mirror (by its origin) or a host did not answer a build properly."""
-        self._unanswered.add(name)
+        with self._lock:
+            self._unanswered.add(name)
+
+    @contextlib.contextmanager
+    def asking(self, mirror: Mirror) -> Iterator[None]:
+        """Ask a mirror in the block, at whose end it has answered. A build may end before: pip gives up after 15 s."""
+        with self._lock:
+            self._open[mirror.origin] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open[mirror.origin] -= 1
 
     def unreachable_mirrors(self) -> list[str]:
         """Return the needed mirrors that did not answer the build and still do not answer.
 
         The site sends its own request: a build can make any server answer with an error.
         """
-        return sorted(name for name in self._unanswered & self._reach.needed if not self._answers(name))
+        with self._lock:
+            asked = {*self._unanswered, *(name for name, number in self._open.items() if number)}
+        return sorted(name for name in asked & self._reach.needed if not self._answers(name))
 
     def _answers(self, name: str) -> bool:
         mirror = next((each for each in self._reach.mirrors if each.origin == name), None)
         url = f"{mirror.origin}{mirror.path}" if mirror else f"https://{name}/"
         headers = {"Authorization": mirror.authorization} if mirror and mirror.authorization else {}
         try:
-            with self.get("GET", url, headers) as answer:
+            with self.get("GET", url, headers, seconds=_PROBE_SECONDS) as answer:
                 return answer.status_code < _SERVER_ERROR
         except requests.RequestException:
             return False
 
-    def get(self, method: str, url: str, headers: dict[str, str]) -> requests.Response:
-        """Request `url`, without following redirections."""
+    def get(
+        self, method: str, url: str, headers: dict[str, str], *, seconds: float = _IDLE_SECONDS
+    ) -> requests.Response:
+        """Request `url`, without following redirections; wait `seconds` for each part of the answer."""
         return requests.request(
             method,
             url,
@@ -131,7 +151,7 @@ class MirrorProxy:
             stream=True,
             allow_redirects=False,
             auth=_only_given,
-            timeout=(_CONNECT_SECONDS, _IDLE_SECONDS),
+            timeout=(_CONNECT_SECONDS, seconds),
             verify=str(self._certificates) if self._certificates else True,
         )
 
@@ -185,7 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
         with remote:
             self.send_response(200)
             self.end_headers()
-            self._tunnel(remote)
+            if not self._tunnel(remote):
+                self.server.proxy.record_no_answer(host.lower())
 
     def do_GET(self) -> None:
         mirror = self.server.proxy.mirror(self.path)
@@ -216,7 +237,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {"Accept-Encoding": "identity"}
         if mirror.authorization:
             headers["Authorization"] = mirror.authorization
-        self._forward(mirror.origin + path, headers, mirror)
+        with self.server.proxy.asking(mirror):
+            self._forward(mirror.origin + path, headers, mirror)
 
     def _forward(self, url: str, extra: dict[str, str], mirror: Mirror | None = None) -> None:
         headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP}
@@ -268,17 +290,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, shown)
         self.send_header("Connection", "close")
 
-    def _tunnel(self, remote: socket.socket) -> None:
+    def _tunnel(self, remote: socket.socket) -> bool:
+        """Pass on what the build and `remote` send each other; return whether `remote` sent anything."""
         pairs = {self.connection: remote, remote: self.connection}
-        while True:
-            ready, _, _ = select.select(list(pairs), [], [], _IDLE_SECONDS)
-            if not ready:
-                return
-            for source in ready:
-                chunk = source.recv(_CHUNK_BYTES)
-                if not chunk:
-                    return
-                pairs[source].sendall(chunk)
+        answered = False
+        with contextlib.suppress(OSError):  # one of them broke its connection off
+            while ready := select.select(list(pairs), [], [], _IDLE_SECONDS)[0]:
+                for source in ready:
+                    chunk = source.recv(_CHUNK_BYTES)
+                    if not chunk:
+                        return answered
+                    answered = answered or source is remote
+                    pairs[source].sendall(chunk)
+        return answered
 
     def _refuse(self, what: str) -> None:
         self._answer(403, self.server.proxy.refused(what[:200]))

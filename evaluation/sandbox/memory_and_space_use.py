@@ -24,7 +24,7 @@ def space_of_processes(pids: Collection[int], *, private: str | None) -> SpaceUs
     memory = threads = scratch = None
     for pid in pids:
         try:
-            status = (_PROC / str(pid) / "status").read_text()
+            status = (_PROC / str(pid) / "status").read_text(errors="replace")  # the name may hold anything
         except OSError:  # it has just ended
             continue
         # a process that has ended and is not waited for has no memory

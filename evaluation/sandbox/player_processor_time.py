@@ -27,7 +27,8 @@ def processor_seconds(pid: int) -> float | None:
 
 def _ticks(pid: int) -> int | None:
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # the second field, the name, may hold anything: the kernel cuts it after 15 bytes
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
         return None
     return sum(map(int, fields[_FIRST:_LAST]))

@@ -128,6 +128,11 @@ def _target(link: TreeFile, contents: Contents) -> str:
             fix="commit the file itself",
         )
     target = contents.content(link.object, MAX_LINK_BYTES).decode(errors="surrogateescape")
+    if not target or "\0" in target:  # git makes no link of it, or one to what comes before
+        raise Refusal(
+            f"the link {link.path} to {target!a} cannot be checked out: a target is not empty and has no NUL character",
+            fix="commit the file itself, or make the link again",
+        )
     _check_parts(f"the target of the link {link.path}", target, fix="commit the file itself, or shorten its name")
     return target
 

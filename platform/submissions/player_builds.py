@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -176,7 +177,7 @@ def first_checkout(submission: Submission) -> Path:
 def discard_checkout(player: Player) -> None:
     """Remove the checkout of a player that is no longer what it was when it was built."""
     if player.repository is not None:
-        shutil.rmtree(_checkout_path(player.repository, player.commit), ignore_errors=True)
+        _remove_checkout(_checkout_path(player.repository, player.commit))
 
 
 def host_paths(submission: Submission) -> HostPaths:
@@ -189,10 +190,24 @@ def remove_unused_checkouts() -> int:
     removed = 0
     last = (clock.now() - _UNUSED).timestamp()
     for folder in settings.CHECKOUTS.glob("*"):
-        if folder.stat().st_mtime < last:
-            shutil.rmtree(folder, ignore_errors=True)
-            removed += 1
+        with suppress(FileNotFoundError):  # another process removed it
+            if folder.stat().st_mtime < last:
+                removed += _remove_checkout(folder)
     return removed
+
+
+def _remove_checkout(folder: Path) -> bool:
+    """Remove a checkout, at once for all readers: no build finds a part of it, also if this process is killed.
+
+    Return False if there is none.
+    """
+    going = folder.with_name(f".removed-{uuid.uuid4().hex}")
+    try:
+        folder.rename(going)
+    except FileNotFoundError:
+        return False
+    shutil.rmtree(going, ignore_errors=True)
+    return True
 
 
 def baseline_of(player: Player) -> BaselineFiles:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -33,6 +35,21 @@ from evaluation.sandbox.host_process import host_name
 
 pytestmark = pytest.mark.docker
 
+KILLED_WHILE_IT_KEEPS = """
+import os, signal, sys
+from evaluation.builder.docker_builder import DockerBuilder
+
+class Store:
+    asked = 0
+
+    def has(self, digest):
+        self.asked += 1
+        if self.asked == 2:  # before the first layer, which is on the disk now
+            os.kill(os.getpid(), signal.SIGKILL)
+        return False
+
+DockerBuilder(store=Store()).keep(sys.argv[1])
+"""
 PROGRAM = '#include <stdio.h>\nint main(void) { puts("the same everywhere"); return 0; }\n'
 
 
@@ -237,6 +254,25 @@ def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
             assert client.volumes.get(own.name).name == own.name
             with pytest.raises(docker.errors.NotFound):
                 client.containers.get(str(running.id))
+
+
+def test_layers_that_a_killed_builder_left_on_the_disk_are_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with closing(docker.from_env()) as client:
+        name = f"gauntlet-test-{uuid.uuid4().hex}"
+        client.api.import_image_from_data(b"".join(_small_archive()), repository=name)
+        try:
+            killed = subprocess.run(
+                [sys.executable, "-c", KILLED_WHILE_IT_KEEPS, name], env=os.environ | {"TMPDIR": str(tmp_path)}
+            )
+        finally:
+            client.images.remove(name, force=True)
+        assert killed.returncode == -signal.SIGKILL
+        assert any(path.stat().st_size for path in tmp_path.rglob("layer.tar"))
+        sweep(client)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow(15)

@@ -6,6 +6,7 @@ import base64
 import http.client
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -212,6 +213,41 @@ def test_a_mirror_that_answers_is_not_away_whatever_a_build_asks_it(index: str) 
         status, _ = ask(proxy, "GET /mirror/0/team/simple/odd")
         assert status == 500
         assert proxy.unreachable_mirrors() == []
+
+
+def test_a_mirror_that_takes_requests_and_does_not_answer_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.builder.mirror_proxy._PROBE_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as hung:
+        origin = f"http://127.0.0.1:{hung.getsockname()[1]}"
+        settings = BuildSettings(index_url=f"{origin}/simple")
+        with MirrorProxy(settings.reach()[1]) as proxy:
+            assert proxy.unreachable_mirrors() == [], "the build did not ask it"
+            with socket.socket(socket.AF_UNIX) as build:
+                build.connect(str(proxy.directory / SOCKET_NAME))
+                build.sendall(b"GET /mirror/0/simple/ HTTP/1.1\r\n\r\n")
+                asked, _ = hung.accept()
+            with asked:
+                assert proxy.unreachable_mirrors() == [origin]
+
+
+def test_an_index_that_does_not_answer_through_a_tunnel_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.builder.mirror_proxy._PROBE_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as hung:
+        monkeypatch.setattr("evaluation.builder.mirror_proxy._TLS_PORT", hung.getsockname()[1])
+        monkeypatch.setattr("evaluation.builder.mirrors._PUBLIC_INDEX", ("localhost",))
+        with MirrorProxy(Reach(frozenset({"localhost"}))) as proxy:
+            with socket.socket(socket.AF_UNIX) as build:
+                build.connect(str(proxy.directory / SOCKET_NAME))
+                build.sendall(f"CONNECT localhost:{hung.getsockname()[1]} HTTP/1.1\r\n\r\n".encode())
+                remote, _ = hung.accept()
+                build.sendall(b"the beginning of TLS")
+                assert remote.recv(100) == b"the beginning of TLS"
+            with remote:
+                assert remote.recv(1) == b"", "the tunnel ends with the build's connection"
+                deadline = time.monotonic() + 10
+                while not (away := proxy.unreachable_mirrors()) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+    assert away == ["localhost"]
 
 
 def test_tunnels_lead_to_allowed_hosts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def test_a_kill_is_a_shortage_of_the_host_only_if_little_memory_was_left(
     write_counters(tmp_path, kills=2, free_mib=3000)
     memory = HostMemory(LIMIT, tmp_path)
     write_counters(tmp_path, kills=kills, free_mib=free_mib)
-    assert ("1000 MiB are free, and a player may use 4096 MiB" in memory.shortage()) is expected
+    assert ("1000 MiB are free, and it may use 4096 MiB" in memory.shortage()) is expected
 
 
 def test_a_kill_is_of_the_time_since_the_last_look(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,30 @@ def test_a_memory_bomb_is_reported_as_one(
     ending = wait_for_end(run)
     assert ending.out_of_memory
     assert ending.exit_code == 1
+
+
+def test_what_a_player_uses_is_read_whatever_its_program_is_called(
+    sandbox: ProcessSandbox,
+    scripted: Scripted,
+    socket_directory: Path,
+    wait_until: Callable[[Callable[[], bool]], None],
+) -> None:
+    player = scripted("")
+    assert player.directory is not None
+    program = player.directory / "un-classifieuré"  # the kernel keeps 15 bytes of a name, here half of the last letter
+    program.write_text("#!/bin/sh\necho started\nsleep 600\n")
+    program.chmod(0o755)
+    player = replace(player, command=(f"./{program.name}",))
+    run, output = sandbox.start(player, socket_directory=socket_directory, resources=Resources()), list[bytes]()
+    try:
+        run.follow(output.append)
+        wait_until(lambda: b"started" in b"".join(output))
+        used, space = run.processor_use(), run.space_use()
+    finally:
+        run.end()
+    assert used is not None
+    assert space.processes is not None
+    assert space.processes >= 2
 
 
 def test_a_crash_gives_its_status(

@@ -57,6 +57,8 @@ BY_GATE: dict[str, tuple[Sequence[Entry], str]] = {
     ),
     "an absolute link": ([(LINK, b"a", b"/etc/passwd")], "leads out of the repository"),
     "a link out": ([(LINK, b"a", b"b/../../..")], "leads out of the repository"),
+    "a link to nothing": ([(LINK, b"a", b"")], "the link a to '' cannot be checked out"),
+    "a link out before a NUL": ([(LINK, b"a", b"..\0b")], r"the link a to '..\x00b' cannot be checked out"),
     "a link through a folder that is left out": ([(LINK, b"a", b"__pycache__/../../x")], "leads out of the repository"),
 }
 

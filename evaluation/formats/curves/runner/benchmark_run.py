@@ -279,8 +279,11 @@ def _starts(subject: Subject, targets: Tensor | None, chosen: Tensor) -> Tensor 
     if targets is None or not subject.starts:
         return None
     any_image = next(iter(subject.starts.values()))
-    missing = torch.full_like(any_image, torch.nan)
-    return torch.stack([subject.starts.get(int(target), missing) for target in targets[chosen]])
+    starts = torch.full((len(chosen), *any_image.shape), torch.nan, dtype=any_image.dtype, device=any_image.device)
+    for row, target in enumerate(targets[chosen].tolist()):
+        if (start := subject.starts.get(target)) is not None:
+            starts[row] = start
+    return starts
 
 
 def _target(sample: Sample) -> int:

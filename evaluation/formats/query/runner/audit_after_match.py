@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from evaluation.domain.players import QueryPlayer, TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
@@ -26,6 +27,7 @@ def audit_model(
     resources: Resources | None = None,
     calibration: float = 1.0,
     wait: bool = True,
+    alone: bool = True,
     level_caches: bool = True,
     on_log: Callable[[str], None] | None = None,
     logs: list[str] | None = None,
@@ -34,16 +36,16 @@ def audit_model(
     """Ask a fresh instance of `model` again about the frames of all pieces in `kept`; return the counts of each.
 
     It holds the player's lock on this host: it waits until no other instance of the model lives here, or raises `Fault`
-    with `wait` False. `level_caches`: the page cache of all files that the model shares with other programs is then
-    made to say nothing of the past. `seed` must be secret: it gives the order. `on_log` gets each line of the output,
-    `logs` one text per start, and `failures` those of its instances. A failure of the host raises `Fault`; the audit
-    can be repeated.
+    with `wait` False; unless `alone` is False. `level_caches`: the page cache of all files that the model shares with
+    other programs is then made to say nothing of the past. `seed` must be secret: it gives the order. `on_log` gets
+    each line of the output, `logs` one text per start, and `failures` those of its instances. A failure of the host
+    raises `Fault`; the audit can be repeated.
     """
     if not any(piece.frames for piece in kept):
         return tuple(AuditReport() for _ in kept)
-    connection = SandboxedPlayer(sandbox, model, resources or Resources(), on_log, alone=True)
+    connection = SandboxedPlayer(sandbox, model, resources or Resources(), on_log, alone=alone)
     try:
-        with no_instance_of(model, wait=wait):
+        with no_instance_of(model, wait=wait) if alone else nullcontext():
             if level_caches:
                 sandbox.level_caches(model)
             return ask_fresh_model(

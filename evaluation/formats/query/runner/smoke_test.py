@@ -122,7 +122,9 @@ def check_model(
         seed=derive_seed(seed, "deferred audit", 0),
         resources=resources,
         calibration=calibration,
-        level_caches=False,  # this test helps a team; what decides is the audit of matches
+        # this test helps a team; what decides is the audit of matches. Those of the team may be played here for hours
+        alone=False,
+        level_caches=False,
         on_log=on_log,
         logs=connection.logs,
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from evaluation.builder.allowed_submission_files import BINDER_DIRECTORIES, IGNORED_NAMES
 from evaluation.builder.base import Builder, LogLine
+from evaluation.builder.build_folder import build_folder
 from evaluation.builder.build_pack_detection import CONFIGURATION_FILES
 from evaluation.builder.choose_builder import choose_builder
 from evaluation.builder.docker_build_settings import BuildSettings, build_settings_from_environment
@@ -89,10 +89,9 @@ class LegacyDockerBuilder(DockerBuilder):
                 f"{FILE_NAME}: a submission of 2018 needs the image {self._image}, which this host does not have",
                 fix=f"an operator runs `make legacy-image`; or add a {MANIFEST_NAME}",
             )
-        with tempfile.TemporaryDirectory(prefix="gauntlet-2018-") as name:
-            folder = Path(name) / "source"
-            write_image_source(source, submission, folder)
-            player = self._on_legacy_image.build(folder, on_log=on_log)
+        with build_folder() as folder:
+            write_image_source(source, submission, folder / "source")
+            player = self._on_legacy_image.build(folder / "source", on_log=on_log)
         # with the layers of the legacy image: to `fetch`, those of the base image alone are known
         self._on_legacy_image.keep(str(player.image))
         return player

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -50,6 +52,34 @@ def player(repositories: dict[str, Repository]) -> MakePlayer:
         )
 
     return make
+
+
+def test_a_build_finds_no_part_of_a_checkout_whose_removal_was_killed(submit: Callable[..., Submission]) -> None:
+    submission = submit("model", {name: name for name in ("main.py", "weights", "more weights")})
+    folder = player_builds.first_checkout(submission)
+    files = sorted(path.name for path in folder.iterdir())
+    os.utime(folder, (0, 0))
+    if (child := os.fork()) == 0:
+        removals: list[str] = []
+
+        def kill_at_the_second(event: str, _: object) -> None:
+            if event == "os.remove":
+                removals.append(event)
+                if len(removals) == 2:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(kill_at_the_second)
+        try:
+            player_builds.remove_unused_checkouts()
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+    assert sorted(path.name for path in player_builds.first_checkout(submission).iterdir()) == files
+    (left,) = set(folder.parent.iterdir()) - {folder}
+    os.utime(left, (0, 0))
+    assert player_builds.remove_unused_checkouts() == 1
+    assert list(folder.parent.iterdir()) == [folder]
 
 
 def test_only_the_newest_ready_submission_of_a_repository_is_needed(

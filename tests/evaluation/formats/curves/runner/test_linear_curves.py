@@ -8,12 +8,13 @@ import torch
 
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.attacks.base import Attack
+from evaluation.formats.curves.attacks.boundary import Boundary
 from evaluation.formats.curves.attacks.deepfool import DeepFool
 from evaluation.formats.curves.attacks.fgsm import Fgsm
 from evaluation.formats.curves.attacks.iterative import Bim
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.results import Floats, Results
-from evaluation.formats.curves.runner.benchmark_run import BenchmarkRun, Subject, as_tensor, play_batch
+from evaluation.formats.curves.runner.benchmark_run import BenchmarkRun, Subject, as_tensor, play_batch, start_images
 from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength
 from evaluation.formats.curves.threat_models import Goal, Norm
@@ -74,6 +75,21 @@ def left(attack: Attack, norm: Norm, model: LinearModel, budgets: Floats) -> lis
         attack.run(batch)
         counts.append(int((~batch.findings.found).sum()))
     return counts
+
+
+@pytest.mark.parametrize("attack", [Boundary(), Bim()], ids=named)
+def test_a_batch_in_which_the_model_gives_every_image_its_target_has_distances_of_0(attack: Attack) -> None:
+    model = LinearModel(seed=1, count=2)
+    pixels = (model.images * 255).round().byte().permute(0, 2, 3, 1).numpy()
+    given = model.classifier.labels(as_tensor([Sample(0, each, 0) for each in pixels])).tolist()
+    right = Sample(0, pixels[0], given[0], target=(given[0] + 1) % 10)
+    wrong = Sample(1, pixels[1], (given[1] + 1) % 10, target=given[1])
+    subject = Subject(model.classifier, [right, wrong], "linear", starts=start_images(model.classifier, [right, wrong]))
+
+    results = play_batch(BenchmarkRun(attack, None, Goal.TARGETED, Norm.L2), subject, [wrong], BenchmarkSettings())
+
+    assert results.distances.tolist() == [0.0]
+    assert results.nearest.tolist() == [0.0]
 
 
 def test_a_normalised_distance_is_that_in_l2_over_the_root_of_the_number_of_values() -> None:
