@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 
 from accounts.models import Team, User
 from accounts.selectors import is_member, teams_of
@@ -15,6 +21,31 @@ from competitions.models import Competition, Entry
 from competitions.permissions import sees_everything_of, visible_competitions
 from rounds.models import Round
 from submissions.models import Submission
+
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
+
+
+def sign_in_required(view: View) -> View:
+    """Lead people who are not signed in to the sign-in, and then to what they asked for or to the form they sent.
+
+    As Django's `login_required`, which after a form whose session had ended leads to an address that takes only POSTs.
+    """
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            return view(request, *args, **kwargs)
+        return redirect_to_login(_page_asked_for(request))
+
+    return cast("View", answer)
+
+
+def _page_asked_for(request: HttpRequest) -> str:
+    """Return the address of the page, for a form that was sent that of its page, without the name of the site."""
+    if request.method in {"GET", "HEAD"}:
+        return request.get_full_path()
+    page = urlsplit(request.headers.get("Referer", ""))
+    return page._replace(scheme="", netloc="").geturl() if page.netloc == request.get_host() else reverse("pages:home")
 
 
 def own_teams(request: HttpRequest) -> Sequence[Team]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from allauth.core import ratelimit
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -14,6 +13,7 @@ from accounts.models import DeviceLogin
 from accounts.selectors import signed_in_user
 from core.errors import Refusal
 from pages import flash_messages
+from pages.access import sign_in_required
 from pages.account.forms import DeviceCodeForm
 
 _DONE = {"allow": "{} is signed in. Go back to the device.", "refuse": "{} is not signed in."}
@@ -21,7 +21,7 @@ _DONE = {"allow": "{} is signed in. Go back to the device.", "refuse": "{} is no
 
 
 @never_cache
-@login_required
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def device(request: HttpRequest) -> HttpResponse:
     """Ask for the code of a program, then show what it would get, then let it sign in or not."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -19,11 +18,12 @@ from core import clock
 from core.errors import Refusal
 from core.roles import Right
 from pages import flash_messages
+from pages.access import sign_in_required
 from pages.account.forms import TokenForm
 
 
 @never_cache
-@login_required
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
     """Show teams and tokens; a POST creates a token, which only this answer shows."""
@@ -54,7 +54,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def token_revoke(request: HttpRequest, token: int) -> HttpResponse:
     """Revoke a token of the user."""
     found = get_object_or_404(AccessToken, pk=token, user=signed_in_user(request))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,7 +17,7 @@ from competitions.selectors import acceptance_of, terms_in_force
 from competitions.terms import accept_terms as record_acceptance
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import competition_of, own_entry
+from pages.access import competition_of, own_entry, sign_in_required
 from pages.archive_download import archive_download
 from pages.competition.citation import bibtex
 from pages.competition.data_set_page_data import data_set
@@ -64,7 +63,7 @@ def terms(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def accept_terms(request: HttpRequest, slug: str) -> HttpResponse:
     """Accept the terms for the own team."""
     competition = competition_of(request, slug)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.selectors import signed_in_user
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import own_teams, round_of
+from pages.access import own_teams, round_of, sign_in_required
 from pages.formats import page_formats
 from pages.round.objection_form import ObjectionForm
 from rounds.models import Objection, Round
@@ -20,7 +19,7 @@ from rounds.objections.filing import file_objection, require_period, withdraw_ob
 from rounds.objections.selectors import entry_title, match_seen, objecting_team
 
 
-@login_required
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def objection_new(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Object to the result of a round, for members of a team that took part in it."""
@@ -50,7 +49,7 @@ def objection_new(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def objection_withdraw(request: HttpRequest, slug: str, number: int, objection: int) -> HttpResponse:
     """Withdraw an objection of the user's team."""
     shown = round_of(request, slug, number)

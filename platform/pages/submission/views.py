@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,10 +16,11 @@ from accounts.selectors import member_keys, signed_in_user
 from competitions.board_freezes import sees_scores_of
 from competitions.permissions import may, sees_everything_of
 from competitions.pseudonyms import public_name
+from core import clock
 from core.errors import Refusal
 from core.roles import Right
 from pages import flash_messages, polling
-from pages.access import in_team, submission_of
+from pages.access import in_team, sign_in_required, submission_of
 from pages.formats import SubmissionContent, page_formats
 from pages.round.visible_entries import entries_shown
 from pages.submission.smoke_test_pictures import shown_pictures
@@ -49,6 +49,7 @@ def submission(request: HttpRequest, number: int) -> HttpResponse:
         "team": entry.team,
         "track": shown.repository.track,
         "competition": entry.competition,
+        "ended": entry.competition.ends_at <= clock.now(),
         "inside": inside,
         "state": content.state,
         "steps": content.steps,
@@ -198,7 +199,7 @@ def smoke_picture(request: HttpRequest, number: int, attempt: int, sample: int, 
 
 
 @require_POST
-@login_required
+@sign_in_required
 def withdraw(request: HttpRequest, number: int) -> HttpResponse:
     """Withdraw a submission."""
     done = f"Submission {number} is withdrawn."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
@@ -14,11 +13,11 @@ from competitions.permissions import visible_competitions
 from competitions.team_invitations import withdraw_invitation
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import own_entry_of
+from pages.access import own_entry_of, sign_in_required
 
 
 @require_POST
-@login_required
+@sign_in_required
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Invite a user by name. The answer is the same whether or not the account exists."""
     entry = own_entry_of(request, slug)
@@ -33,7 +32,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def withdraw(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Withdraw an invitation."""
     entry = own_entry_of(request, slug)
@@ -48,7 +47,7 @@ def withdraw(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def accept(request: HttpRequest, number: int) -> HttpResponse:
     """Accept an invitation and join the team."""
     invitation = _own(request, number)
@@ -62,7 +61,7 @@ def accept(request: HttpRequest, number: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def decline(request: HttpRequest, number: int) -> HttpResponse:
     """Decline an invitation."""
     invitation = _own(request, number)

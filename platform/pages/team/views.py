@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,7 +19,7 @@ from competitions.permissions import sees_everything_of
 from competitions.selectors import acceptance_of, invitations_of, terms_in_force
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import competition_of, entry_of, in_team, own_entry, own_entry_of
+from pages.access import competition_of, entry_of, in_team, own_entry, own_entry_of, sign_in_required
 from pages.board.history_views import team_charts
 from pages.competition.calendar import calendar
 from pages.shared_pages import shared
@@ -90,7 +89,7 @@ def _terms_to_accept(entry: Entry) -> TermsVersion | None:
     return None if terms is None or acceptance_of(entry, terms) else terms
 
 
-@login_required
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def team_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Create a team for a competition."""
@@ -118,7 +117,7 @@ def team_new(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def submit(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Submit a commit that is already in the repository."""
     entry = own_entry_of(request, slug)
@@ -137,7 +136,7 @@ def submit(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def member_remove(request: HttpRequest, slug: str, user: int) -> HttpResponse:
     """Remove a member from the team, or leave it."""
     entry = own_entry_of(request, slug)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -16,7 +15,7 @@ from accounts.selectors import is_captain, signed_in_user
 from competitions.models import Entry
 from core.errors import Refusal
 from pages import flash_messages
-from pages.access import entry_of
+from pages.access import entry_of, sign_in_required
 from webhooks import services
 from webhooks.forms import WebhookForm
 from webhooks.models import Webhook
@@ -24,7 +23,7 @@ from webhooks.selectors import newest_deliveries, webhooks_of
 
 
 @never_cache
-@login_required
+@sign_in_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the webhooks of a team; a POST adds one, whose secret only this answer shows."""
@@ -42,7 +41,7 @@ def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "pages/team/webhooks.html", context)
 
 
-@login_required
+@sign_in_required
 @require_safe
 def webhook(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Show a webhook with its newest deliveries."""
@@ -53,28 +52,28 @@ def webhook(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def test(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Send a test delivery."""
     return _act(request, slug, number, services.ask_for_test, "A test is on its way.")
 
 
 @require_POST
-@login_required
+@sign_in_required
 def enable(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Enable a webhook that was disabled."""
     return _act(request, slug, number, services.enable, "The webhook is enabled.")
 
 
 @require_POST
-@login_required
+@sign_in_required
 def remove(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Remove a webhook with its deliveries."""
     return _act(request, slug, number, services.remove, "The webhook is removed.")
 
 
 @require_POST
-@login_required
+@sign_in_required
 def send_again(request: HttpRequest, slug: str, number: int, delivery: int) -> HttpResponse:
     """Send a delivery again."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -134,3 +135,15 @@ def test_it_rejects_a_commit_that_is_not_there(client: Client, shown: dict[str, 
     page = answer.content.decode()
     assert "The repository has no commit" in page
     assert "Push it first, then submit it." in page
+
+
+def test_a_sign_in_during_a_form_leads_back_to_its_page(client: Client, shown: dict[str, Submission]) -> None:
+    sent, page = "/teams/owls/repositories/model/submit", "/teams/owls?track=model"
+    for given, then in (
+        (f"http://testserver{page}", page),
+        ("https://elsewhere.example/teams/owls", "/"),
+        ("", "/"),
+    ):
+        answer = client.post(sent, headers={"Referer": given})
+        assert answer.headers["Location"] == f"/accounts/login/?{urlencode({'next': then}, safe='/')}"
+    assert client.get("/account?a=b").headers["Location"] == "/accounts/login/?next=/account%3Fa%3Db"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import cast
 
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -23,7 +22,7 @@ from formats.curves.best_known.upload_rate import count_upload
 from formats.curves.models import Proof
 from formats.curves.pages.best_known_page_data import history_table, page_context
 from pages import flash_messages
-from pages.access import round_of
+from pages.access import round_of, sign_in_required
 from pages.csv_and_svg_downloads import csv_file
 from pages.site.body_limit import limits_its_body
 from rounds.models import RoundEntry
@@ -69,7 +68,7 @@ def images(request: HttpRequest, slug: str, number: int, model: int, proof: int)
 
 @csrf_exempt  # checked by `_received`: the token is in the body, which is not read before its length is known
 @require_POST
-@login_required
+@sign_in_required
 @limits_its_body
 def upload_proof(request: HttpRequest, slug: str, number: int, model: int) -> HttpResponse:
     """Take an upload of a signed-in person."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -26,7 +25,7 @@ from formats.query.pages.reproduction_commands import challenge_reproduction
 from formats.query.pages.rules_table import scale
 from formats.query.tracks import MODEL, TARGETED
 from pages import polling
-from pages.access import check_visible, in_team, submission_of
+from pages.access import check_visible, in_team, sign_in_required, submission_of
 from pages.submission.views import change
 
 _EVERY = 5
@@ -34,7 +33,7 @@ _EVERY = 5
 
 
 @require_POST
-@login_required
+@sign_in_required
 def request_challenge(request: HttpRequest, number: int) -> HttpResponse:
     """Request a challenge of a submission against the opponent that a member chose."""
     opponent = request.POST.get("opponent", "").strip()
@@ -43,7 +42,7 @@ def request_challenge(request: HttpRequest, number: int) -> HttpResponse:
 
 
 @require_safe
-@login_required
+@sign_in_required
 def challenge_new(request: HttpRequest, number: int) -> HttpResponse:
     """Show members of its team the form that requests a challenge of a submission."""
     shown = submission_of(request, number)

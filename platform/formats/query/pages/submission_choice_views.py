@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
@@ -11,13 +10,13 @@ from accounts.selectors import signed_in_user
 from core.errors import Refusal
 from formats.query.leaderboards import choose_submission
 from pages import flash_messages
-from pages.access import own_entry_of
+from pages.access import own_entry_of, sign_in_required
 from pages.submission.views import change
 from repositories.models import Repository
 
 
 @require_POST
-@login_required
+@sign_in_required
 def choose(request: HttpRequest, number: int) -> HttpResponse:
     """Make a submission count for its team."""
     done = f"Submission {number} counts now."
@@ -25,7 +24,7 @@ def choose(request: HttpRequest, number: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@sign_in_required
 def choose_newest(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Let the newest submission of a team count again."""
     entry = own_entry_of(request, slug)
