@@ -11,6 +11,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import User
+from competitions.models import Competition
 from competitions.pseudonyms import public_name
 from core import clock, event_log
 from formats.query.leaderboards.models import Evaluation, Standing
@@ -409,6 +410,16 @@ def test_it_says_to_the_team_what_to_do_next(client: Client, shown: dict[str, Su
     assert "To take part again" in next_steps(client, shown["building"])
     Evaluation.objects.update(state=Evaluation.State.PLAYING)
     assert "the score appears here" in next_steps(client, shown["scored"])
+
+
+def test_it_asks_for_no_submission_after_the_end(client: Client, shown: dict[str, Submission], bob: User) -> None:
+    client.force_login(bob)
+    assert "Submit the next one" in next_steps(client, shown["scored"])
+    Competition.objects.update(ends_at=clock.now())
+    assert "Submit the next one" not in next_steps(client, shown["scored"])
+    refused = next_steps(client, shown["rejected"])
+    assert "The competition has ended; no more submissions are possible." in refused
+    assert "new tag" not in refused
 
 
 def test_a_scored_submission_leads_to_its_hardest_match(
