@@ -237,6 +237,7 @@ class LogChunkAdmin(ReadOnlyAdmin):
     list_display = ("__str__", linked("build"), "stage", "first_line", "lines", "at")
     list_filter = ("stage",)
     list_select_related = ("build__submission",)
+    ordering = ("-build_id", "first_line")  # by an index, and not all first lines of all builds first
     search_fields = ("=build__submission__pk",)
     show_full_result_count = False
 

@@ -154,5 +154,6 @@ class WorkerTimeAdmin(ReadOnlyAdmin):
         ("entry__competition", SeenRelatedFilter),
     )
     list_select_related = ("entry__team", "entry__competition")
+    ordering = ("-pk",)  # as the hours passed
     search_fields = ("entry__team__name",)
     date_hierarchy = "hour"
