@@ -29,10 +29,11 @@ _ARRANGE = "arrange it as CLASS/IMAGE or SPLIT/CLASS/IMAGE"
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """The most files of an archive, and the most bytes of all of them, unpacked."""
+    """The most files of an archive, bytes of all of them, unpacked, and characters of the name of a split."""
 
     files: int = 100_000
     bytes: int = 4 << 30
+    split_name: int = 60
 
 
 def check(archive: IO[bytes], limits: ArchiveLimits) -> None:
@@ -90,6 +91,10 @@ def _files(archive: zipfile.ZipFile, limits: ArchiveLimits) -> list[tuple[zipfil
     if len(around) == 1 and all(len(path.parts) == _DEPTH + 1 for _, path in found):
         found = [(each, PurePosixPath(*path.parts[1:])) for each, path in found]
     _refuse([path for _, path in found if not _inside(path)], "outside the folders of classes", _ARRANGE)
+    splits = {path.parts[0] for _, path in found if len(path.parts) == _DEPTH}
+    if long := sorted(name for name in splits if len(name) > limits.split_name):
+        lines = [f"{len(long)} splits have names of more than {limits.split_name} characters", *long[:LISTED]]
+        raise DatasetRefusal("\n    ".join(lines), fix="rename these folders, and pack them again")
     times = Counter(path for _, path in found)
     _refuse([path for path, number in times.items() if number > 1], "twice in the archive", "pack it again")
     folders = {parent for path in times for parent in path.parents}

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image as Picture
 from PIL.ExifTags import Base
+from PIL.ImageFile import ImageFile
 
 from evaluation.datasets.base import Reading
 from evaluation.domain.errors import DatasetRefusal
@@ -21,6 +22,11 @@ LISTED = 20
 """The number of problems that a refusal names; the rest are counted."""
 
 _MODES = ("RGB", "L")
+_MODES_OF_16_BITS = ("I", "I;16")
+_LAYOUTS_OF_16_BITS = (";16B", ";16L", ";16N")
+"""How Pillow's names of channels in a file end that it reads as 8 bits; `BGR;16` has 16 bits of all channels."""
+_ONE_PICTURE = ("MPO", "PSD")
+"""Formats whose further frames are previews or layers, which no viewer shows instead of the first."""
 _TURNED = range(2, 9)
 """Values of the EXIF orientation other than upright, which is 1."""
 _UNREADABLE = (
@@ -71,6 +77,10 @@ def read_image(path: Path, shape: ImageShape) -> Image:
             size = (picture.height, picture.width)
             if size != shape[:2]:
                 raise DatasetRefusal(f"is {size[0]} x {size[1]} pixels, not {shape.height} x {shape.width}")
+            if _has_16_bits(picture):
+                raise DatasetRefusal("has more than 8 bits per channel: save it with 8")
+            if getattr(picture, "is_animated", False) and picture.format not in _ONE_PICTURE:
+                raise DatasetRefusal("has several frames or pages: save the one that is meant as a file of its own")
             if picture.mode not in _MODES:
                 raise DatasetRefusal(f"has mode {picture.mode}, not RGB or greyscale of 8 bits")
             image = np.asarray(picture.convert("RGB"))
@@ -79,6 +89,16 @@ def read_image(path: Path, shape: ImageShape) -> Image:
             return image
     except _UNREADABLE as error:
         raise DatasetRefusal(f"corrupt, or not an image ({type(error).__name__})") from error
+
+
+def _has_16_bits(picture: ImageFile) -> bool:
+    """Whether a picture that is not read yet has channels of more than 8 bits, of which Pillow would cut some off."""
+    if picture.mode in _MODES_OF_16_BITS:
+        return True
+    said = [each for tile in picture.tile for each in (tile.args if isinstance(tile.args, tuple) else (tile.args,))]
+    if picture.format == "PPM":  # the largest value of a channel
+        return any(isinstance(each, int) and each > 255 for each in said)
+    return any(isinstance(each, str) and each.endswith(_LAYOUTS_OF_16_BITS) for each in said)
 
 
 def _is_turned(picture: Picture.Image) -> bool:

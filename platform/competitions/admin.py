@@ -248,11 +248,16 @@ class SampleSetAdmin(RecordedAdmin, ReadOnlyAdmin):
     )
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(self.changing, request, obj) and not (obj and _is_used(obj))
+        if obj is None or not self.may(self.changing, request, obj):
+            return self.may(self.changing, request, obj)
+        known: dict[Any, bool] = vars(request).setdefault("_used_sets", {})  # each part of the form asks
+        if obj.pk not in known:
+            known[obj.pk] = _is_used(obj)
+        return not known[obj.pk]
 
     def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
         # the lock makes a concurrent first use wait, or visible here
-        if not self.has_change_permission(request, SampleSet.objects.select_for_update().get(pk=obj.pk)):
+        if _is_used(SampleSet.objects.select_for_update().get(pk=obj.pk)):
             raise PermissionDenied
         super().save_model(request, obj, form, change)
 
@@ -262,7 +267,7 @@ def _is_used(row: SampleSet) -> bool:
         return True
     used = Q(draws__isnull=False)
     for sets in sets_in_use.answers():
-        used |= Q(pk__in=sets)
+        used |= Q(pk__in=sets.filter(pk=row.pk)[:1])  # ends with the first of its matches
     return SampleSet.objects.filter(used, pk=row.pk).exists()
 
 

@@ -198,7 +198,7 @@ def _sample_sets(top: TomlTable) -> tuple[dict[str, Any], ...]:
             "name": name,
             "purpose": table.choice("purpose", SampleSet.Purpose.values),
             "source": table.text("source", most=300),
-            "split": table.text("split", most=60),
+            "split": table.text("split", most=SampleSet.MAX_SPLIT),
             "order": table.choice("order", SampleSet.Order.values, default=SampleSet.Order.PUBLISHED.value),
             "skip": table.number("skip", 0, 10_000_000, default=0),
             "count": table.number("count", 1, MAX_SAMPLES),

@@ -268,11 +268,14 @@ class SampleSet(models.Model):
         PUBLISHED = "published", "as in the data set"
         SECRET = "secret", "shuffled by the competition's secret salt"
 
+    MAX_SPLIT = 60
+    """Characters of the name of a split, which an uploaded archive may choose."""
+
     competition = models.ForeignKey(Competition, on_delete=models.CASCADE, related_name="sample_sets")
     name = models.SlugField(max_length=40)
     purpose = models.CharField(max_length=12, choices=Purpose.choices)
     source = models.CharField(max_length=300, help_text='A data set for evaluation.datasets, for example "digits".')
-    split = models.CharField(max_length=60)
+    split = models.CharField(max_length=MAX_SPLIT)
     order = models.CharField(
         max_length=9,
         choices=Order.choices,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.core.exceptions import ValidationError
 from django.forms import ModelForm
 from django.http import HttpRequest
@@ -17,6 +16,7 @@ from competitions.terms import publish_terms
 from core import clock
 from core.administration.admin_base_classes import AddableAdmin, ManagedAdmin, ReadOnlyAdmin, is_superuser
 from core.administration.link_columns import linked
+from core.administration.list_filters import SeenRelatedFilter
 from core.roles import Right
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 else:
     PageModelForm = ModelForm
 
-OF_COMPETITION = ("competition", RelatedOnlyFieldListFilter)
+OF_COMPETITION = ("competition", SeenRelatedFilter)
 
 
 class PageForm(PageModelForm):
@@ -132,7 +132,7 @@ class TermsAcceptanceAdmin(ReadOnlyAdmin):
 
     viewing = Right.SEE
     list_display = ("__str__", linked("entry"), linked("terms"), linked("user"), "accepted_at")
-    list_filter = (("entry__competition", RelatedOnlyFieldListFilter),)
+    list_filter = (("entry__competition", SeenRelatedFilter),)
     list_select_related = ("entry__team", "entry__competition", "terms__competition", "user")
     search_fields = ("entry__team__slug", "user__username")
     date_hierarchy = "accepted_at"

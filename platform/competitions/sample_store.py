@@ -25,7 +25,7 @@ from evaluation.domain.samples import Sample
 from evaluation.scoring.distances import worst_case
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from competitions.models import SampleSet
     from competitions.rules_reader import Rules
@@ -70,19 +70,25 @@ def _in_secret_order(dataset: Dataset, split: str, skip: int, count: int, salt: 
 
     The split is read twice, and only that part of it is kept in memory.
     """
-    first: dict[bytes, int] = {}
-    for sample in dataset.read(split).samples:
-        first.setdefault(image_hash(sample), sample.number)
-    if skip + count > len(first):
+    distinct = {sample.number for _, sample in _distinct(dataset.read(split).samples)}
+    if skip + count > (images := len(distinct)):
         raise Refusal(
-            f"{skip + count} samples were requested, but the split {split!r} of {dataset.name} has {len(first)} images",
-            fix=f"choose skip and count with a sum of at most {len(first)}",
+            f"{skip + count} samples were requested, but the split {split!r} of {dataset.name} has {images} images",
+            fix=f"choose skip and count with a sum of at most {images}",
         )
-    distinct = set(first.values())
     order = [number for number in secret_order(max(distinct) + 1, salt) if number in distinct]
     places = {number: place for place, number in enumerate(order[skip : skip + count])}
     found = {places[sample.number]: sample for sample in dataset.read(split).samples if sample.number in places}
     return [found[place] for place in range(count)]
+
+
+def _distinct(samples: Iterable[Sample]) -> Iterator[tuple[bytes, Sample]]:
+    """Yield each image once, with its hash; one that lies in two classes has the label of the first."""
+    seen = set()
+    for sample in samples:
+        if (name := image_hash(sample)) not in seen:
+            seen.add(name)
+            yield name, sample
 
 
 def keep_further_samples(
@@ -95,8 +101,7 @@ def keep_further_samples(
     """
     dataset = _matching_dataset(source, rules)
     searched = dataset.first(split, _MAX_BYTES // rules.shape.size)
-    by_hash = {image_hash(sample): sample for sample in searched}
-    further = [sample for name, sample in by_hash.items() if name not in known]
+    further = [sample for name, sample in _distinct(searched) if name not in known]
     if len(further) < count:
         raise Refusal(
             f"the split {split!r} of {source} has only {len(further)} images outside all sample sets, but {count} are "

@@ -38,7 +38,7 @@ State = DataSetUpload.State
 
 log = logging.getLogger(__name__)
 
-LIMITS = ArchiveLimits()
+LIMITS = ArchiveLimits(split_name=SampleSet.MAX_SPLIT)
 MOST_DECODED = 16 << 30
 """Bytes of the pixels of all images. A small file can hold a large image of one colour, and this disk is the site's."""
 MOST_ATTEMPTS = 3

@@ -297,9 +297,11 @@ CELERY_TASK_ROUTES = [
     {
         "submissions.build": {"queue": "build"},
         "submissions.collect_images": {"queue": "build"},
-        # these need what only hosts with the site's own folder have
+        # these need what only hosts with the site's own folder have, or (the check) compute as its scorer does
         "competitions.prepare_data_sets": {"queue": "files"},
         "rounds.copy_code": {"queue": "files"},
+        "rounds.verify": {"queue": "files"},
+        "repositories.clean_up": {"queue": "files"},
         "workers.play": {"queue": "play"},
         # receivers may be slow, so nothing else waits for them
         "webhooks.send": {"queue": "webhooks"},

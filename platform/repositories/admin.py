@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import EntryAdmin, TrackAdmin
 from core.administration.admin_base_classes import ReadOnlyAdmin
 from core.administration.link_columns import linked
+from core.administration.list_filters import SeenRelatedFilter
 from core.roles import Right
 from repositories.models import PushCost, Repository
 
@@ -21,7 +21,7 @@ class RepositoryAdmin(ReadOnlyAdmin):
 
     viewing = Right.SEE
     list_display = ("__str__", linked("entry"), linked("track"), "created_at", "pushed_at", "size_bytes")
-    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
+    list_filter = (("track__competition", SeenRelatedFilter), "track__name")
     list_select_related = ("entry__team", "entry__competition", "track__competition")
     search_fields = ("entry__team__slug", "entry__team__name")
     date_hierarchy = "created_at"

@@ -17,6 +17,7 @@ from core import platform_error_report
 from core.administration.admin_base_classes import AddableAdmin, ReadOnlyAdmin, model_field_names
 from core.administration.confirmed_actions import confirmed_action
 from core.administration.link_columns import labelled, linked
+from core.administration.list_filters import SeenRelatedFilter
 from core.errors import Fault, Refusal
 from rounds import admin_actions
 from rounds.formats import format_of, schedule_title
@@ -49,7 +50,7 @@ class RoundFilter(RelatedOnlyFieldListFilter):
 
 
 OF_ROUND = ("round", RoundFilter)
-IN_A_COMPETITION = ("round__competition", RelatedOnlyFieldListFilter)
+IN_A_COMPETITION = ("round__competition", SeenRelatedFilter)
 
 
 @admin.register(Round)
@@ -67,7 +68,7 @@ class RoundAdmin(AddableAdmin):
         "shown_schedule",
         "problem",
     )
-    list_filter = ("state", ("competition", RelatedOnlyFieldListFilter), "kind", "schedule")
+    list_filter = ("state", ("competition", SeenRelatedFilter), "kind", "schedule")
     list_select_related = ("competition", "window__competition", "sample_set__competition", "rules__competition")
     search_fields = ("title", "outcome", "commitment", "competition__slug")
     date_hierarchy = "planned_at"

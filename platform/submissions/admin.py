@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.http import HttpRequest, HttpResponse
 
 from accounts.admin import PersonAdmin
@@ -13,6 +12,7 @@ from competitions.admin import CompetitionAdmin
 from core.administration.admin_base_classes import ReadOnlyAdmin
 from core.administration.confirmed_actions import AdminAction, confirmed_action, counted
 from core.administration.link_columns import labelled, linked
+from core.administration.list_filters import SeenRelatedFilter
 from core.roles import Right
 from repositories.admin import RepositoryAdmin
 from submissions import hiding, services
@@ -32,7 +32,7 @@ STATE_COLOURS = {
     "ready": "success",
     "rejected": "danger",
 }
-IN_A_COMPETITION = ("repository__track__competition", RelatedOnlyFieldListFilter)
+IN_A_COMPETITION = ("repository__track__competition", SeenRelatedFilter)
 REPOSITORY = ("repository__entry__team", "repository__track__competition")
 
 
@@ -223,7 +223,7 @@ class BuildAdmin(ReadOnlyAdmin):
         "finished_at",
         "outcome",
     )
-    list_filter = ("outcome", "worker", ("submission__repository__track__competition", RelatedOnlyFieldListFilter))
+    list_filter = ("outcome", "worker", ("submission__repository__track__competition", SeenRelatedFilter))
     list_select_related = ("submission",)
     search_fields = ("=submission__pk", "worker")
     date_hierarchy = "started_at"
@@ -237,6 +237,7 @@ class LogChunkAdmin(ReadOnlyAdmin):
     list_display = ("__str__", linked("build"), "stage", "first_line", "lines", "at")
     list_filter = ("stage",)
     list_select_related = ("build__submission",)
+    ordering = ("-build_id", "first_line")  # by an index, and not all first lines of all builds first
     search_fields = ("=build__submission__pk",)
     show_full_result_count = False
 
@@ -257,7 +258,7 @@ class PlayerAdmin(ReadOnlyAdmin):
         "created_at",
     )
     list_filter = (
-        ("competition", RelatedOnlyFieldListFilter),
+        ("competition", SeenRelatedFilter),
         "track_name",
         "gpu",
         ("baseline", admin.EmptyFieldListFilter),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db.models import QuerySet
 from django.forms import CheckboxSelectMultiple, ModelForm, MultipleChoiceField
 from django.http import HttpRequest
@@ -14,6 +13,7 @@ from accounts.selectors import signed_in_user
 from core.administration.admin_base_classes import ManagedAdmin, ReadOnlyAdmin
 from core.administration.confirmed_actions import AdminAction, ReasonForm, confirmed_action
 from core.administration.link_columns import linked
+from core.administration.list_filters import SeenRelatedFilter
 from core.roles import Right
 from webhooks import services
 from webhooks.models import Delivery, Webhook, WebhookEvent
@@ -25,7 +25,7 @@ class WebhookAdmin(ManagedAdmin):
 
     viewing = Right.RUN
     list_display = ("address", linked("competition"), "made_at", "failing_since", "disabled_at")
-    list_filter = (("competition", RelatedOnlyFieldListFilter),)
+    list_filter = (("competition", SeenRelatedFilter),)
     list_select_related = ("competition",)
     search_fields = ("address", "competition__slug")
     readonly_fields = ("made_at", "failing_since", "disabled_at")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.core.exceptions import PermissionDenied
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,6 +14,7 @@ from accounts.selectors import signed_in_user
 from core.administration.admin_base_classes import ReadOnlyAdmin, is_superuser
 from core.administration.confirmed_actions import AdminAction, confirmed_action
 from core.administration.link_columns import linked
+from core.administration.list_filters import SeenRelatedFilter
 from core.roles import Right
 from workers import host_comparisons, host_credentials
 from workers.models import Host, HostComparison, HostCredential, Worker, WorkerTime
@@ -151,8 +151,9 @@ class WorkerTimeAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "role", linked("entry"), "hour", "seconds")
     list_filter = (
         "role",
-        ("entry__competition", RelatedOnlyFieldListFilter),
+        ("entry__competition", SeenRelatedFilter),
     )
     list_select_related = ("entry__team", "entry__competition")
+    ordering = ("-pk",)  # as the hours passed
     search_fields = ("entry__team__name",)
     date_hierarchy = "hour"

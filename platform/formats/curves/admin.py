@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from core.administration.admin_base_classes import ReadOnlyAdmin, model_field_names
 from core.administration.link_columns import labelled, linked
+from core.administration.list_filters import SeenRelatedFilter
 from formats.curves.benchmark_work import benchmarks
 from formats.curves.best_known.proof_work import proofs
 from formats.curves.models import Benchmark, Improvement, ModelScore, Proof
@@ -27,7 +27,7 @@ class BenchmarkAdmin(ItemAdmin):
         "__str__", linked("submission"), linked("round"), labelled("state", STATE_COLOURS), "priority", "accuracy",
         "reason", "worker", "faults", "queued_at",
     )  # fmt: skip
-    list_filter = (("rules__competition", RelatedOnlyFieldListFilter), "state", "attack")
+    list_filter = (("rules__competition", SeenRelatedFilter), "state", "attack")
     list_select_related = ("submission", "round__competition", "rules__competition")
     search_fields = ("=submission__pk", "worker")
     fields = model_field_names(Benchmark)
@@ -38,7 +38,7 @@ class ModelScoreAdmin(ReadOnlyAdmin):
     """Standings under each threat model; they follow from benchmarks."""
 
     list_display = ("__str__", linked("submission"), "accuracy", "clean_accuracy", "median_distance", "scored_at")
-    list_filter = (("rules__competition", RelatedOnlyFieldListFilter), "knowledge", "goal", "norm")
+    list_filter = (("rules__competition", SeenRelatedFilter), "knowledge", "goal", "norm")
     list_select_related = ("submission", "rules__competition")
     search_fields = ("=submission__pk",)
     fields = model_field_names(ModelScore)
@@ -55,7 +55,7 @@ class ProofAdmin(ItemAdmin):
         "__str__", linked("by"), labelled("state", STATE_COLOURS), "outcome", "images", "reason", "worker", "faults",
         "uploaded_at",
     )  # fmt: skip
-    list_filter = (("round_entry__round__competition", RelatedOnlyFieldListFilter), "state", "outcome")
+    list_filter = (("round_entry__round__competition", SeenRelatedFilter), "state", "outcome")
     list_select_related = ("by", "round_entry__submission", "round_entry__round")
     search_fields = ("=round_entry__submission__pk", "by__username", "worker")
     fields = model_field_names(Proof)
@@ -67,7 +67,7 @@ class ImprovementAdmin(ReadOnlyAdmin):
 
     show_full_result_count = False
     list_display = ("__str__", linked("proof"), "image", "norm", "distance", "at")
-    list_filter = (("proof__round_entry__round__competition", RelatedOnlyFieldListFilter), "norm")
+    list_filter = (("proof__round_entry__round__competition", SeenRelatedFilter), "norm")
     list_select_related = ("proof__round_entry__submission", "proof__round_entry__round")
     search_fields = ("=proof__pk",)
     fields = model_field_names(Improvement)

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import os
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PIL import Image as Picture
+from PIL import TiffImagePlugin
 from PIL.ExifTags import Base
+from PIL.PngImagePlugin import putchunk
 
 from evaluation.datasets.base import Dataset
 from evaluation.datasets.load import load_dataset
@@ -79,6 +83,46 @@ def test_it_rejects_images_that_are_to_be_shown_turned(tree: Path, suffix: str) 
     with pytest.raises(DatasetRefusal, match="1 problem\n") as caught:
         load(tree).samples("dev")
     assert f"dev/ant/turned.{suffix}: is stored turned" in caught.value.problem
+
+
+@pytest.mark.parametrize("colour", [0, 2], ids=["greyscale", "RGB"])
+def test_it_rejects_images_of_16_bits_per_channel(tree: Path, colour: int) -> None:
+    with (tree / "dev" / "ant" / "fine.png").open("wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n")
+        putchunk(file, b"IHDR", struct.pack(">IIBBBBB", 16, 16, 16, colour, 0, 0, 0))
+        putchunk(file, b"IDAT", zlib.compress(16 * (b"\0" + bytes(16 * 2 * (colour + 1)))))
+        putchunk(file, b"IEND", b"")
+    with pytest.raises(DatasetRefusal, match="1 problem\n") as caught:
+        load(tree).samples("dev")
+    assert "dev/ant/fine.png: has more than 8 bits per channel" in caught.value.problem
+
+
+def test_it_rejects_images_of_16_bits_of_formats_other_than_png(tree: Path) -> None:
+    Picture.new("I;16", (16, 16)).save(tree / "dev" / "ant" / "grey.tiff")
+    (tree / "dev" / "ant" / "fine.ppm").write_bytes(b"P6 16 16 65535\n" + bytes(16 * 16 * 6))
+    directory = TiffImagePlugin.ImageFileDirectory_v2()
+    for tag, value in {256: 16, 257: 16, 258: (16, 16, 16), 262: 2, 273: 0, 277: 3}.items():
+        directory[tag] = value
+    (tree / "dev" / "ant" / "fine.tiff").write_bytes(b"II*\0\x08\0\0\0" + directory.tobytes(8) + bytes(16 * 16 * 6))
+    with pytest.raises(DatasetRefusal, match="3 problems\n") as caught:
+        load(tree).samples("dev")
+    assert caught.value.problem.count("has more than 8 bits per channel") == 3
+
+
+@pytest.mark.parametrize("suffix", ["png", "gif", "webp", "tiff"])
+def test_it_rejects_images_of_several_frames(tree: Path, suffix: str) -> None:
+    frames = [Picture.linear_gradient("L").resize((16, 16)).rotate(angle) for angle in (0, 90, 180)]
+    frames[0].save(tree / "dev" / "ant" / f"moving.{suffix}", save_all=True, append_images=frames[1:])
+    with pytest.raises(DatasetRefusal, match="1 problem\n") as caught:
+        load(tree).samples("dev")
+    assert f"dev/ant/moving.{suffix}: has several frames or pages" in caught.value.problem
+
+
+def test_a_preview_within_a_photograph_is_no_second_frame(tree: Path) -> None:
+    """Cameras write a smaller copy behind a JPEG image, which no viewer shows."""
+    picture = Picture.new("RGB", (16, 16))
+    picture.save(tree / "dev" / "ant" / "photograph.jpg", "MPO", save_all=True, append_images=[picture.resize((8, 8))])
+    assert len(load(tree).samples("dev")) == 4
 
 
 def test_images_with_damaged_exif_data_are_read(tree: Path) -> None:

@@ -163,6 +163,18 @@ def test_repeated_images_are_in_no_part_of_a_competition(as_superuser: Client) -
     assert len({sample.image.tobytes() for each in sets for sample in each}) == 80
 
 
+@pytest.mark.parametrize("around", ["", "mine/"])
+def test_a_split_with_a_name_that_no_sample_set_can_have_is_refused_at_once(as_superuser: Client, around: str) -> None:
+    name = "validation-images-of-the-birds-of-europe-in-their-first-winter"
+    answer = send(as_superuser, packed({f"{around}{name}/{path}": each for path, each in images(2).items()}))
+    assert "splits have names of more than 60 characters" in problem(answer)
+    assert name in problem(answer)
+    send(as_superuser, packed({f"{name[:60]}/{path}": each for path, each in images().items()}))
+    prepare_data_sets()
+    competition = import_competition(document(UploadedDataSet.objects.get()))
+    assert {each.split for each in competition.sample_sets.all()} == {name[:60]}
+
+
 def test_the_page_of_a_data_set_is_shown_where_its_images_are_not(as_superuser: Client) -> None:
     upload(as_superuser, packed(images()))
     made = UploadedDataSet.objects.get()

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import User
+from competitions.extension_points import sets_in_use
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, SampleSet, Track
 from core.models import Event
 
@@ -118,6 +121,17 @@ def test_name_and_purpose_of_a_sample_set_change_until_it_is_used(
     used = SampleSet.objects.get(name="validation")
     page = reverse("admin:competitions_sampleset_change", args=[used.pk])
     assert as_organiser.post(page, {"name": "other", "purpose": "final"}).status_code == 403
+
+
+def test_the_page_of_a_sample_set_looks_once_for_a_match_that_uses_it(as_organiser: Client, rows: Any) -> None:
+    """Tens of thousands of matches of a season use the same set."""
+    rows.more()
+    used = SampleSet.objects.get(name="validation")
+    with CaptureQueriesContext(connection) as asked:
+        as_organiser.get(reverse("admin:competitions_sampleset_change", args=[used.pk]))
+    looking = [each["sql"] for each in asked if 'INNER JOIN "matches_match"' in each["sql"]]
+    assert len(looking) == 1
+    assert looking[0].count(" LIMIT 1)") == len(list(sets_in_use.answers()))
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Team, User
 from competitions.models import Competition
+from core import clock
 from core.administration.admin_base_classes import MOST_FOUND
-from submissions.models import Submission
+from formats.query.matches.models import SampleResult
+from submissions.models import LogChunk, Submission
+from workers.models import WorkerTime
 
 
 def found(client: Client, text: str) -> list[str]:
@@ -56,3 +62,50 @@ def test_it_shows_a_few_rows_of_each_model_and_the_list_all(as_superuser: Client
     assert sum("/submission/" in each for each in found(as_superuser, "owls")) == MOST_FOUND
     listed = as_superuser.get(reverse("admin:submissions_submission_changelist"), {"q": "owls"})
     assert listed.context["cl"].result_count == 61
+
+
+def test_a_list_is_searched_by_number_and_filtered_by_competition_without_reading_its_rows(
+    as_superuser: Client, competition: Competition, rows: Any
+) -> None:
+    """A season has millions of results of samples."""
+    rows.more()
+    times = {name: getattr(competition, name) for name in ("created_at", "starts_at", "ends_at")}
+    Competition.objects.create(slug="digits-2", title="More digits", **times)
+    result = SampleResult.objects.all()[0]
+    results = reverse("admin:matches_sampleresult_changelist")
+    for text, expected in ((str(result.match_id), 1), ("0", 0), ("ten", 0), (str(1 << 80), 0)):
+        with CaptureQueriesContext(connection) as asked:
+            page = as_superuser.get(results, {"q": text})
+        listed = page.context["cl"].result_list
+        assert bool(listed) == bool(expected), text
+        assert all(each.match_id == result.match_id for each in listed)
+        reading = [each["sql"] for each in asked if '"matches_sampleresult"' in each["sql"]]
+        assert len(reading) <= 2, "its number of rows, and those of the page"
+        assert not any("::text" in each or "DISTINCT" in each for each in reading)
+    assert "More digits" in page.content.decode()
+    assert as_superuser.get(results, {"outcome": result.outcome}).context["cl"].result_count
+    assert not as_superuser.get(results, {"outcome": "clean_wrong"}).context["cl"].result_count
+
+
+def test_build_logs_and_worker_time_are_listed_newest_first_without_sorting_all(
+    as_superuser: Client, rows: Any
+) -> None:
+    builds = [rows.more().builds.get() for _ in range(2)]
+    LogChunk.objects.all().delete()
+    for first in (0, 1):
+        for build in builds:
+            LogChunk.objects.create(build=build, stage="build", first_line=first, lines=1, text="a", at=clock.now())
+    orders = {
+        LogChunk: r'"build_id" DESC, "submissions_logchunk"\."first_line" ASC',
+        WorkerTime: '"id" DESC',
+    }
+    for model, order in orders.items():
+        table = model._meta.db_table
+        with CaptureQueriesContext(connection) as asked:
+            page = as_superuser.get(reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"))
+        listing = [each["sql"] for each in asked if re.search(f'FROM "{table}".* ORDER BY "', each["sql"])]
+        assert len(listing) == 1
+        assert re.search(rf'ORDER BY "{table}"\.{order}$', listing[0]), listing
+        if model is LogChunk:
+            listed = [(each.build_id, each.first_line) for each in page.context["cl"].result_list]
+            assert listed == [(build.pk, first) for build in reversed(builds) for first in (0, 1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from PIL import Image
 from competitions.models import Competition, RulesVersion, SampleSet
 from competitions.sample_draw import draw_samples
 from competitions.sample_set_selectors import described_sets, sample_set_for
-from competitions.sample_store import image_hashes, keep_samples, samples_of
+from competitions.sample_store import image_hashes, keep_further_samples, keep_samples, samples_of
 from competitions.services import export_competition, import_competition
 from competitions.validation_set_renewal import draw_validation_set, keep_validation_set
 from core.errors import Refusal
@@ -128,6 +129,24 @@ def test_it_rejects_a_data_set_that_is_not_on_this_host(
     shutil.rmtree(folder)
     with pytest.raises(Refusal, match="is not a folder"):
         draw_validation_set(competition)
+
+
+def test_an_image_that_lies_in_two_classes_has_the_label_of_the_first_in_every_set(
+    rules: RulesVersion, tmp_path: Path
+) -> None:
+    folder = tmp_path / "images"
+    for label in range(10):
+        (folder / f"class-{label}").mkdir(parents=True)
+        for name, number in (("own", label), ("that of the class before", label - 1)):
+            pixels = np.full((64, 64, 3), number % 10, np.uint8)
+            Image.fromarray(pixels).save(folder / f"class-{label}" / f"{name}.png")
+    part: dict[str, Any] = {"source": f"folder:{folder}", "split": "all", "count": 10, "target_seed": 1}
+    engine = rules.rules_as(QueryRules)
+    shuffled, _ = keep_samples(**part, rules=engine, salt="salt")
+    further = keep_further_samples(**part, rules=engine, known=())
+    for digest in (shuffled, further):
+        samples = samples_of(SampleSet(digest=digest))
+        assert {int(sample.image[0, 0, 0]): sample.label for sample in samples} == {n: n for n in range(10)}
 
 
 def test_an_export_contains_only_imported_sets(competition: Competition, keep_set: KeepSet) -> None:

@@ -30,11 +30,21 @@ def test_nothing_of_the_schedule_expires() -> None:
         ("submissions.build", "build"),
         ("workers.play", "play"),
         ("tournaments.make_baselines", "build"),
+        ("rounds.verify", "files"),
+        ("repositories.clean_up", "files"),
         ("tournaments.sweep", "default"),
     ],
 )
 def test_a_task_goes_to_the_queue_that_the_settings_or_the_app_of_a_format_name(task: str, queue: str) -> None:
     assert current_app.amqp.router.route({}, task)["queue"].name == queue
+
+
+def test_what_runs_once_a_day_and_reads_the_whole_site_keeps_no_sweep_waiting() -> None:
+    """A scorer runs one task at a time, and a season has thousands of scores and repositories."""
+    for task in ("rounds.verify", "repositories.clean_up"):
+        assert current_app.amqp.router.route({}, task)["queue"].name != "default"
+    for task in ("leaderboards.sweep", "leaderboards.score", "workers.sweep", "rounds.sweep", "submissions.sweep"):
+        assert current_app.amqp.router.route({}, task)["queue"].name == "default"
 
 
 @pytest.mark.parametrize("queues", ["build,play", "build", "build,files", "default,play"])

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.utils.html import format_html, format_html_join
 
 from accounts.models import User
@@ -17,6 +16,7 @@ from competitions.models import Competition, FrozenLeaderboards
 from core.administration.admin_base_classes import ReadOnlyAdmin
 from core.administration.confirmed_actions import AdminAction, confirmed_action
 from core.administration.link_columns import labelled, link_to, linked
+from core.administration.list_filters import SeenRelatedFilter
 from formats.query.leaderboards import services, snapshots_and_freezes
 from formats.query.leaderboards.evaluation_basis import basis_in_force
 from formats.query.leaderboards.models import (
@@ -91,7 +91,7 @@ class PoolAdmin(ReadOnlyAdmin):
 
     counts = ("places", "evaluations")
     list_display = ("__str__", linked("track"), "number", "made_at", "reason")
-    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
+    list_filter = (("track__competition", SeenRelatedFilter), "track__name")
     list_select_related = ("track__competition",)
     search_fields = ("reason",)
     date_hierarchy = "made_at"
@@ -103,7 +103,7 @@ class PoolPlaceAdmin(ReadOnlyAdmin):
     """Members of the pools."""
 
     list_display = ("__str__", linked("pool"), "place", linked("player"))
-    list_filter = (("pool__track__competition", RelatedOnlyFieldListFilter), "pool__track__name")
+    list_filter = (("pool__track__competition", SeenRelatedFilter), "pool__track__name")
     list_select_related = ("pool__track__competition", "player")
     search_fields = ("player__title", "player__digest")
 
@@ -159,7 +159,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
     list_filter = (
         "state",
         "counts",
-        ("sample_set__competition", RelatedOnlyFieldListFilter),
+        ("sample_set__competition", SeenRelatedFilter),
         "pool__track__name",
         "reason",
     )
@@ -226,7 +226,7 @@ class RejudgingAdmin(ReadOnlyAdmin):
         "made_at",
         "settled_at",
     )
-    list_filter = ("state", ("competition", RelatedOnlyFieldListFilter))
+    list_filter = ("state", ("competition", SeenRelatedFilter))
     list_select_related = ("competition",)
     search_fields = ("=pk", "reason")
     date_hierarchy = "made_at"
@@ -311,7 +311,7 @@ class SnapshotAdmin(ReadOnlyAdmin):
     """Stored copies of leaderboards, never changed."""
 
     list_display = ("__str__", linked("track"), "made_at", "reason")
-    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
+    list_filter = (("track__competition", SeenRelatedFilter), "track__name")
     list_select_related = ("track__competition",)
     search_fields = ("reason",)
     date_hierarchy = "made_at"
@@ -335,7 +335,7 @@ class StandingAdmin(ReadOnlyAdmin):
         linked("evaluation"),
     )
     list_display_links = ("place",)
-    list_filter = (("track__competition", RelatedOnlyFieldListFilter), "track__name")
+    list_filter = (("track__competition", SeenRelatedFilter), "track__name")
     list_select_related = ("track__competition", "entry__team", "entry__competition", "evaluation")
     search_fields = ("entry__team__slug", "entry__team__name")
 
@@ -345,7 +345,7 @@ class SubmissionChoiceAdmin(ReadOnlyAdmin):
     """Submissions that teams chose to count; the newest choice for a repository is in force."""
 
     list_display = ("__str__", linked("repository"), linked("submission"), linked("made_by"), "made_at")
-    list_filter = (("repository__track__competition", RelatedOnlyFieldListFilter), "repository__track__name")
+    list_filter = (("repository__track__competition", SeenRelatedFilter), "repository__track__name")
     list_select_related = ("repository__entry__team", "repository__track__competition", "submission", "made_by")
     search_fields = ("=submission__pk", "repository__entry__team__slug", "made_by__username")
     date_hierarchy = "made_at"

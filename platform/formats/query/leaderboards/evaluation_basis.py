@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import BooleanField, Case, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from competitions.models import RulesVersion, SampleSet, Track
@@ -23,6 +23,7 @@ from formats.query.leaderboards.submission_choices import chosen_at, chosen_by_t
 from formats.query.matches.models import Match
 from formats.query.matches.selectors import waiting_for_live
 from formats.query.tracks import MODEL, UNTARGETED
+from repositories.models import Repository
 from submissions.models import Submission
 from workers.queue import idle_workers
 from workers.selectors import gpu_worker_is_live
@@ -265,7 +266,7 @@ def unevaluated() -> Iterator[Submission]:
     """
     for track, basis, rows in _by_track():
         yield from rows.filter(measured=False).order_by("pk")
-        counted = rows.filter(counted=F("pk")).order_by("pk")
+        counted = rows.filter(counted=True).order_by("pk")
         yield from counted.filter(measured=True, scored=False)
         yield from rows.filter(measured=True, baseline_at__isnull=False).order_by("pk")
         late = list(counted.filter(scored=True).select_related("repository"))
@@ -305,7 +306,7 @@ def unrefined() -> Submission | None:
     playable = Q() if gpu_worker_is_live() else Q(needs_gpu=False)
     found: list[tuple[int, int]] = []
     for track, basis, rows in _by_track():
-        late = list(rows.filter(playable, counted=F("pk"), scored=True).select_related("repository"))
+        late = list(rows.filter(playable, counted=True, scored=True).select_related("repository"))
         found += [(place, pk) for pk, place in _places_before(track, basis, late).items()]
     return Submission.objects.get(pk=min(found)[1]) if found else None
 
@@ -316,9 +317,8 @@ def evaluated_again(track: Track) -> QuerySet[Submission]:
     Only those that were measured.
     """
     measured = Exists(Evaluation.objects.filter(COUNTED, submission=OuterRef("pk")))
-    counted = Subquery(_counted_of("repository", chosen_submissions(track)))
-    rows = _ready().filter(measured, repository__track=track).alias(counted=counted)
-    return rows.filter(Q(counted=F("pk")) | Q(baseline_at__isnull=False))
+    counted = Q(pk__in=_counted(track))
+    return _ready().filter(measured, counted | Q(baseline_at__isnull=False), repository__track=track)
 
 
 def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission]) -> dict[int, int]:
@@ -332,7 +332,7 @@ def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission])
 def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
     """Yield each track's current basis with its ready submissions that were not measured on it.
 
-    Annotations to filter by: `measured` and `scored` (ever), `counted` (key of the one that counts of its repository),
+    Annotations to filter by: `measured` and `scored` (ever), `counted` (it is the one that counts of its repository),
     and `needs_gpu` (for its matches).
     """
     of_it = Evaluation.objects.filter(COUNTED, submission=OuterRef("pk"))
@@ -349,9 +349,18 @@ def _by_track() -> Iterator[tuple[Track, EvaluationBasis, QuerySet[Any]]]:
             scored = of_it.filter(state=Evaluation.State.SCORED)
             met = Exists(basis.pool.places.filter(player__gpu=True))
             needs_gpu = ExpressionWrapper(Q(player__gpu=True) | Q(met), output_field=BooleanField())
-            counted = Subquery(_counted_of("repository", chosen_submissions(track)))
+            counted = ExpressionWrapper(Q(pk__in=_counted(track)), output_field=BooleanField())
             rows = rows.alias(measured=Exists(of_it), scored=Exists(scored), counted=counted)
             yield track, basis, rows.alias(needs_gpu=needs_gpu)
+
+
+def _counted(track: Track) -> QuerySet[Repository, Any]:
+    """Return the key of the submission that counts of each repository of a track.
+
+    Asked of the repositories, not of their submissions, each of which would look for it again.
+    """
+    counted = Subquery(_counted_of("pk", chosen_submissions(track)))
+    return Repository.objects.filter(track=track).annotate(counted=counted).values("counted")
 
 
 def _counted_of(repository: str, chosen: Collection[int]) -> QuerySet[Submission, Any]:

@@ -21,6 +21,9 @@ from submissions.models import Submission
 
 log = logging.getLogger(__name__)
 
+MOST_STARTED = 100
+"""Evaluations that one sweep starts. A new pool of a competition that measures all teams again has a thousand."""
+
 
 @shared_task(name="leaderboards.evaluate")  # type: ignore[untyped-decorator]
 def evaluate(submission: int) -> None:
@@ -55,19 +58,28 @@ def sweep() -> None:
     supersede_replaced()
     services.retry_evaluation()
     services.fill_first_pools()
-    for submission in list(unevaluated()):
-        _try_to_evaluate(submission)
-    # after the others were started: their pieces go first
-    if (refined := unrefined()) is not None:
-        _try_to_evaluate(refined)
+    _start_evaluations()
     _make_first_pools()
 
 
-def _try_to_evaluate(submission: Submission) -> None:
+def _start_evaluations() -> None:
+    """Start at most `MOST_STARTED` evaluations: scores and lost work do not wait for more; the next sweep goes on."""
+    started = 0
+    for submission in list(unevaluated()):
+        started += _try_to_evaluate(submission)
+        if started == MOST_STARTED:
+            return
+    # after the others were started: their pieces go first
+    if (refined := unrefined()) is not None:
+        _try_to_evaluate(refined)
+
+
+def _try_to_evaluate(submission: Submission) -> bool:
     try:
-        services.evaluate(submission)
+        return services.evaluate(submission) is not None
     except GauntletError as error:
         platform_error_report.report(log, error, "%s cannot be evaluated", submission)
+        return False
 
 
 def _make_first_pools() -> None:

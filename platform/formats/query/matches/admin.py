@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
 from core.administration.admin_base_classes import ReadOnlyAdmin, model_field_names
 from core.administration.confirmed_actions import AdminAction, confirmed_action, counted
 from core.administration.link_columns import labelled, linked
+from core.administration.list_filters import SeenRelatedFilter, one_of
+from evaluation.domain.failure_reasons import Reason
+from evaluation.formats.query.results import Outcome
 from formats.query.matches import services
 from formats.query.matches.extension_points import replay_notes
 from formats.query.matches.models import Match, Piece, SampleResult
@@ -62,7 +64,7 @@ class MatchAdmin(ReadOnlyAdmin):
         "created_at",
         "finished_at",
     )
-    list_filter = ("state", ("rules__competition", RelatedOnlyFieldListFilter), "attack__track_name", "needs_gpu")
+    list_filter = ("state", ("rules__competition", SeenRelatedFilter), "attack__track_name", "needs_gpu")
     list_select_related = ("model", "attack", "sample_set__competition", "rules__competition")
     search_fields = ("=pk", "model__title", "attack__title", "model__digest", "attack__digest")
     date_hierarchy = "created_at"
@@ -105,7 +107,7 @@ class PieceAdmin(ReadOnlyAdmin):
         "played_at",
         "seconds",
     )
-    list_filter = ("state", "priority", "worker_class", ("match__rules__competition", RelatedOnlyFieldListFilter))
+    list_filter = ("state", "priority", "worker_class", ("match__rules__competition", SeenRelatedFilter))
     list_select_related = ("match", "worker", "entry__team", "entry__competition")
     search_fields = ("=match__pk", "worker__name")
     show_full_result_count = False
@@ -146,7 +148,11 @@ class SampleResultAdmin(ReadOnlyAdmin):
         "seconds",
         "reason",
     )
-    list_filter = ("outcome", "reason", ("match__rules__competition", RelatedOnlyFieldListFilter))
+    list_filter = (
+        one_of("outcome", Outcome),
+        one_of("reason", ("", *Reason)),
+        ("match__rules__competition", SeenRelatedFilter),
+    )
     list_select_related = ("match", "piece__match")
     search_fields = ("=match__pk",)
     show_full_result_count = False

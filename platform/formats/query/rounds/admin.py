@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from core.administration.admin_base_classes import ReadOnlyAdmin
 from core.administration.confirmed_actions import AdminAction
 from core.administration.link_columns import linked
+from core.administration.list_filters import SeenRelatedFilter
 from core.roles import Right
 from formats.query.rounds.audit_overrides import override_audit
 from formats.query.rounds.decision_text import why
@@ -56,7 +56,7 @@ class DecisionAdmin(ReadOnlyAdmin):
 
     list_display = ("says", linked("player"), linked("track"), linked("stage"), "spared")
     list_filter = (
-        ("stage__round__competition", RelatedOnlyFieldListFilter),
+        ("stage__round__competition", SeenRelatedFilter),
         ("stage__round", RoundFilter),
         "stage__bracket",
         "stage__number",

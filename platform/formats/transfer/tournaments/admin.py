@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.contrib.admin import RelatedOnlyFieldListFilter
 
 from competitions.admin import RulesVersionAdmin, SampleSetAdmin
 from core.administration.admin_base_classes import ReadOnlyAdmin, model_field_names
 from core.administration.link_columns import labelled, linked
+from core.administration.list_filters import SeenRelatedFilter, one_of
+from evaluation.formats.transfer.results import BatchReason
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, PairTotal, RepeatRun, Tournament
 from formats.transfer.tournaments.run_work import runs
 from submissions.admin import PlayerAdmin
@@ -19,6 +20,8 @@ PlayerAdmin.add_counts("attack_runs", "defence_runs", "repeat_runs")
 
 _PLAYING = ("worker", "fence", "faults", "host_faults", "fault_hosts", "fault", "played_at")
 """Columns on where and how often a run was played."""
+
+_REASON = one_of("reason", ("", *BatchReason))
 
 
 @admin.register(Tournament)
@@ -36,7 +39,7 @@ class TournamentAdmin(ReadOnlyAdmin):
         "made_at",
         "ended_at",
     )
-    list_filter = (("competition", RelatedOnlyFieldListFilter), "fixed")
+    list_filter = (("competition", SeenRelatedFilter), "fixed")
     list_select_related = ("competition", "rules__competition", "sample_set__competition")
     fields = model_field_names(Tournament, without=["seed"])
 
@@ -60,7 +63,7 @@ class EntrantAdmin(ReadOnlyAdmin):
         "coverage",
         "opponents",
     )
-    list_filter = (("tournament__competition", RelatedOnlyFieldListFilter), "track__name")
+    list_filter = (("tournament__competition", SeenRelatedFilter), "track__name")
     list_select_related = ("tournament", "track__competition", "player", "submission")
     search_fields = ("player__title", "=submission__pk")
 
@@ -97,7 +100,7 @@ class AttackRunAdmin(RunAdmin):
         linked("entry"),
         *_PLAYING,
     )
-    list_filter = ("state", "priority", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
+    list_filter = ("state", "priority", _REASON, ("tournament__competition", SeenRelatedFilter))
     list_select_related = ("tournament", "attack", "entry__team", "entry__competition")
     search_fields = ("=pk", "attack__title", "worker")
 
@@ -119,7 +122,7 @@ class DefenceRunAdmin(RunAdmin):
         linked("entry"),
         *_PLAYING,
     )
-    list_filter = ("state", "priority", "reason", ("attack_run__tournament__competition", RelatedOnlyFieldListFilter))
+    list_filter = ("state", "priority", _REASON, ("attack_run__tournament__competition", SeenRelatedFilter))
     list_select_related = ("attack_run__attack", "defence", "entry__team", "entry__competition")
     search_fields = ("=pk", "defence__title", "worker")
     fields = model_field_names(DefenceRun, without=["labels"])
@@ -141,7 +144,7 @@ class RepeatRunAdmin(RunAdmin):
         "seconds",
         *_PLAYING,
     )
-    list_filter = ("state", "priority", "reason", ("tournament__competition", RelatedOnlyFieldListFilter))
+    list_filter = ("state", "priority", _REASON, ("tournament__competition", SeenRelatedFilter))
     list_select_related = ("tournament", "defence")
     search_fields = ("=pk", "defence__title", "worker")
     fields = model_field_names(RepeatRun, without=["labels"])
@@ -161,7 +164,7 @@ class PairTotalAdmin(ReadOnlyAdmin):
         "correct",
         "hits",
     )
-    list_filter = (("tournament__competition", RelatedOnlyFieldListFilter),)
+    list_filter = (("tournament__competition", SeenRelatedFilter),)
     list_select_related = ("tournament", "attack", "defence")
     search_fields = ("attack__title", "defence__title")
     show_full_result_count = False

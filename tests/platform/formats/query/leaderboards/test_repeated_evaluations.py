@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from competitions.formats import competition_formats
 from competitions.models import RulesVersion
 from core import clock
 from formats.query.leaderboards import repeated_evaluations
-from formats.query.leaderboards.evaluation_basis import unevaluated
+from formats.query.leaderboards.evaluation_basis import evaluated_again, unevaluated
 from formats.query.leaderboards.models import Pool
 from formats.query.matches.models import Piece
 
@@ -54,3 +56,20 @@ def test_it_says_that_most_submissions_follow_later(
     assert "the others follow when workers are idle" in sentence(env)
     env.competition.rescore_all = True
     assert "idle" not in sentence(env)
+
+
+def test_the_submission_that_counts_is_looked_up_once_for_a_repository(
+    env: BoardFixture, alice: User, attack_pool: Pool, model_pool: Pool
+) -> None:
+    """A team may have hundreds of submissions: none of them reads all others."""
+    owls = env.entry("owls")
+    made = [env.submission(owls, "model", alice) for _ in range(3)]
+    for each in made:
+        env.score(each, 1.0)
+    values = env.competition.rules_versions.get().values
+    RulesVersion.objects.create(competition=env.competition, version=2, values=values, created_at=clock.now())
+    with CaptureQueriesContext(connection) as asked:
+        assert [each.pk for each in unevaluated()] == [made[-1].pk]
+        assert {each.pk for each in evaluated_again(made[0].repository.track)} == {made[-1].pk}
+    of_each_submission = '"repository_id" = ("submissions_submission"."repository_id")'
+    assert [each["sql"] for each in asked if of_each_submission in each["sql"]] == []

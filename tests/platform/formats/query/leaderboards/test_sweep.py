@@ -10,7 +10,7 @@ from accounts.models import User
 from competitions.models import Entry, RulesVersion
 from core import clock
 from core.models import Event
-from formats.query.leaderboards import services
+from formats.query.leaderboards import services, tasks
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.score_visibility import board
@@ -37,6 +37,19 @@ def test_a_submission_is_evaluated_once_there_is_a_pool_and_scored_once_it_is_pl
     sweep()
     evaluation.refresh_from_db()
     assert (evaluation.state, evaluation.value) == ("scored", 2.0)
+
+
+def test_a_sweep_starts_a_number_of_evaluations_and_the_next_one_goes_on(
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sweep that starts those of a thousand teams would keep scores and lost work waiting meanwhile."""
+    monkeypatch.setattr(tasks, "MOST_STARTED", 2, raising=False)
+    made = [env.submission(entry, "model", alice).pk for _ in range(5)]
+    seen = []
+    for _ in range(4):
+        sweep()
+        seen.append(list(Evaluation.objects.order_by("pk").values_list("submission", flat=True)))
+    assert seen == [made[:2], made[:4], made, made]
 
 
 def test_a_new_pool_measures_again_what_counts(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:
