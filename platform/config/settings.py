@@ -317,6 +317,10 @@ CELERY_BEAT_SCHEDULE = {  # formats add theirs; late messages are kept, and many
     "core.fold_table_changes": {"task": "core.fold_table_changes", "schedule": 10.0},
     "webhooks.send": {"task": "webhooks.send", "schedule": 10.0},
     "webhooks.forget_old": {"task": "webhooks.forget_old", "schedule": crontab(hour=5, minute=0)},
+    "accounts.remove_expired_sessions": {
+        "task": "accounts.remove_expired_sessions",
+        "schedule": crontab(hour=5, minute=15),
+    },
     "submissions.settle_late_tags": {"task": "submissions.settle_late_tags", "schedule": 60.0},
     "rounds.verify": {"task": "rounds.verify", "schedule": crontab(hour=3, minute=30)},
     "repositories.clean_up": {"task": "repositories.clean_up", "schedule": crontab(hour=4, minute=30)},

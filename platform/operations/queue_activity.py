@@ -8,7 +8,7 @@ from datetime import datetime
 from core import clock, optional_cache
 
 WATCHED_QUEUES: Mapping[str, str] = {
-    "files": "uploaded data sets are not prepared, and code is not released",
+    "files": "uploaded data sets are not prepared, code is not released, and scores are not checked at night",
     "webhooks": "webhooks are not sent",
 }
 """Queues without which a site still scores, each with what does not happen while nobody takes its tasks.
