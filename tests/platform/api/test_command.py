@@ -346,6 +346,7 @@ def test_a_challenge_is_requested_and_followed_to_its_result(
     assert "is played\n" in err
     status, out, err = gauntlet("challenge", number, "numpy-classifier")
     assert (status, out, "choose one of boundary" in err) == (3, "", True)
+    Challenge.objects.update(state="waiting")
     monkeypatch.setattr("evaluation.cli.site_challenge.time.sleep", lambda _: Challenge.objects.update(state="failed"))
     assert gauntlet("challenge", number, "boundary", "--wait")[0] == 3, "platform errors ended it"
 
