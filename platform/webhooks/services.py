@@ -106,7 +106,7 @@ def _add(
 
 
 def _ask(webhook: Webhook, key: uuid.UUID, by: User, **values: object) -> Delivery:
-    now = clock.now()
+    now = clock.database_now()
     asked = Delivery.objects.filter(
         webhook__competition=webhook.competition_id, webhook__team=webhook.team_id, asked_at__gt=now - ASKED_IN
     )
