@@ -91,7 +91,9 @@ class Host(models.Model):
     @property
     def is_check_due(self) -> bool:
         """True while it is out of service and the next worker on it that is asked for work checks it."""
-        return self.out_since is not None and self.check_due_at is not None and self.check_due_at <= clock.now()
+        if self.out_since is None or self.check_due_at is None:
+            return False
+        return self.check_due_at <= clock.database_now()
 
 
 class HostComparison(models.Model):
