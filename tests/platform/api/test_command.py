@@ -525,13 +525,18 @@ def test_each_attempt_has_a_log_from_its_first_line(
     first = Build.objects.create(submission=scored, attempt=1, worker="w", started_at=at)
     LogChunk.objects.create(build=first, stage="build", first_line=1, lines=2, text="one\ntwo", at=at)
 
-    def lost(_: float) -> None:
-        """The worker is lost, and another one begins again."""
+    def lost() -> None:
+        """The worker is lost, and the submission waits for another one."""
         Build.objects.filter(pk=first.pk).update(finished_at=at)
+        Submission.objects.update(state="received")
+
+    def retried() -> None:
+        Submission.objects.update(state="ready")
         second = Build.objects.create(submission=scored, attempt=2, worker="v", started_at=at, finished_at=at)
         LogChunk.objects.create(build=second, stage="build", first_line=1, lines=2, text="uno\ndue", at=at)
 
-    monkeypatch.setattr("evaluation.cli.submission_log.time.sleep", lost)
+    happens = [lost, retried]
+    monkeypatch.setattr("evaluation.cli.submission_log.time.sleep", lambda _: happens.pop(0)())
     assert gauntlet("logs", "-f", scored.pk)[1] == "one\ntwo\nuno\ndue\n"
 
 
