@@ -485,10 +485,27 @@ def test_benchmarks_that_nobody_plays_neither_wait_nor_need_an_organiser(stage: 
     withdrawn.benchmarks.filter(norm="l2").update(state=Benchmark.State.FAILED, faults=3)
     withdrawn.benchmarks.filter(norm="linf").update(host_faults=3)
     assert (shown.queue().waiting, shown.stuck_work()) == (5, 1)
-    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [3, 1, 0, 0]
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [3, 1, 0, 0, 0]
     withdraw(submission=withdrawn, by=withdrawn.submitted_by)
     assert (shown.queue().waiting, shown.stuck_work()) == (4, 0)
-    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [0, 0, 0, 0]
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [0, 0, 0, 0, 0]
+
+
+def test_benchmarks_that_a_drained_host_played_are_listed_while_they_count(stage: Stage, the_clock: FakeClock) -> None:
+    def listed() -> list[int]:
+        found = [each for each in page_formats["curves"].rows_to_fix() if each.title == "Benchmarks on drained hosts"]
+        return [len(each.rows) for each in found]
+
+    submission = stage.submit("owls", ALL)
+    stage.play()
+    Worker.objects.create(name="bad/0", worker_class="cpu", started_at=the_clock.at, last_seen_at=the_clock.at)
+    submission.benchmarks.filter(norm="l2").update(worker="bad/0")
+    assert listed() == [0]
+    Host.objects.create(name="bad", doubtful_until=the_clock.at)
+    assert listed() == [3]
+    known = rules_in_force(stage.competition)
+    RulesVersion.objects.create(competition=stage.competition, version=2, values=known.values, created_at=clock.now())
+    assert listed() == [0], "the new rules measure all of them again"
 
 
 def test_a_page_says_why_a_submission_has_its_rank_under_each_threat_model(stage: Stage, client: Client) -> None:
