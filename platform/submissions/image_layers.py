@@ -29,6 +29,12 @@ class ObjectLayers:
         """Open an object; the engine verifies the content by its digest."""
         return object_store.open_object(digest)
 
+    def image_of(self, recipe: str) -> str | None:
+        """Return the image of the first player with this digest, if the store has it."""
+        players = Player.objects.filter(digest=recipe).exclude(image="").order_by("pk")
+        images = dict.fromkeys(players.values_list("image", flat=True))
+        return next((image for image in images if self.has(_hexadecimal(image))), None)
+
 
 def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) -> int:
     """Remove the stored images of players that are not `needed`, old and in no record; return the number of files.
