@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from allauth.account.models import EmailAddress, EmailConfirmation
 from django.conf import settings as configured
 from django.core import mail
 from django.core.cache import cache
@@ -20,6 +22,7 @@ from django.core.signing import Signer
 from django.db import connection
 from django.test import Client
 from django.urls import include, path, reverse
+from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import AccountRequest, SignUpLink, User
@@ -115,6 +118,32 @@ def test_a_changed_link_verifies_nothing(db: None, settings: Settings) -> None:
     assert client.post(link[1][:-1] + "_/").status_code == 404
     _log_in(client)
     assert not _is_logged_in(client)
+
+
+def test_a_link_verifies_no_later_address_that_has_its_number_after_a_restore(db: None, settings: Settings) -> None:
+    _set_mode(settings, "email")
+    _sign_up(Client())
+    link = re.search(r"http://testserver(/accounts/confirm-email/\S+)", str(mail.outbox[0].body))
+    assert link is not None
+    number = EmailAddress.objects.get().pk
+    User.objects.all().delete()  # what a backup from before it restores
+    _sign_up(Client(), "martin", "martin@example.org")
+    later = EmailAddress.objects.get()
+    EmailConfirmation.objects.all().delete()
+    EmailAddress.objects.filter(pk=later.pk).update(id=number)
+    assert Client().post(link[1]).status_code == 404
+    assert not EmailAddress.objects.get().verified
+
+
+def test_links_that_have_expired_are_forgotten(db: None, settings: Settings) -> None:
+    _set_mode(settings, "email")
+    client = Client()
+    _sign_up(client)
+    EmailConfirmation.objects.update(sent=timezone.now() - timedelta(days=4))
+    cache.clear()  # one e-mail in three minutes
+    _log_in(client)
+    assert EmailConfirmation.objects.filter(sent__gt=timezone.now() - timedelta(days=1)).count() == 1
+    assert EmailConfirmation.objects.count() == 1
 
 
 def test_accounts_without_an_address_log_in_where_addresses_are_verified(
