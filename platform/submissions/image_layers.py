@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -30,10 +32,22 @@ class ObjectLayers:
         return object_store.open_object(digest)
 
     def image_of(self, recipe: str) -> str | None:
-        """Return the image of the first player with this digest, if the store has it."""
-        players = Player.objects.filter(digest=recipe).exclude(image="").order_by("pk")
-        images = dict.fromkeys(players.values_list("image", flat=True))
-        return next((image for image in images if self.has(_hexadecimal(image))), None)
+        """Return the image of the first player of this recipe that the store has."""
+        players = Player.objects.exclude(image="").order_by("pk")
+        if not (images := list(players.filter(digest=recipe).values_list("image", flat=True))):
+            return None
+        if found := self._stored(images):
+            return found
+        others = players.values_list("digest", "image")
+        return self._stored([image for digest, image in others if digest == digest_of_second_build(recipe, image)])
+
+    def _stored(self, images: Sequence[str]) -> str | None:
+        return next((image for image in dict.fromkeys(images) if self.has(_hexadecimal(image))), None)
+
+
+def digest_of_second_build(recipe: str, image: str) -> str:
+    """Return the digest of the player of a recipe whose first image is gone: a new build is another player."""
+    return f"sha256:{hashlib.sha256(f'{recipe} {image}'.encode()).hexdigest()}"
 
 
 def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) -> int:

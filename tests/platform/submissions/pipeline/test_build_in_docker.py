@@ -112,6 +112,8 @@ def test_a_missing_image_is_fetched_and_a_lost_one_is_a_platform_error_and_never
     first.refresh_from_db()
     assert player_builds.build(submission, lambda line: None) == second, "its image can be had"
     sandbox.client.images.remove(second.image, force=True)
+    assert player_builds.build(submission, lambda line: None) == second, "the store has it"
+    sandbox.client.images.remove(second.image, force=True)
 
 
 def test_equal_content_is_not_built_again_on_another_host(
