@@ -540,6 +540,24 @@ def test_each_attempt_has_a_log_from_its_first_line(
     assert gauntlet("logs", "-f", scored.pk)[1] == "one\ntwo\nuno\ndue\n"
 
 
+def test_the_last_lines_of_an_attempt_are_printed_though_the_next_one_has_begun(
+    gauntlet: Run, login: Callable[..., str], scored: Submission, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login(alice, "read")
+    at = scored.received_at
+    first = Build.objects.create(submission=scored, attempt=1, worker="w", started_at=at)
+    LogChunk.objects.create(build=first, stage="build", first_line=1, lines=1, text="one", at=at)
+
+    def failed(_: float) -> None:
+        LogChunk.objects.create(build=first, stage="build", first_line=2, lines=1, text="the disk is full", at=at)
+        Build.objects.filter(pk=first.pk).update(finished_at=at)
+        second = Build.objects.create(submission=scored, attempt=2, worker="v", started_at=at, finished_at=at)
+        LogChunk.objects.create(build=second, stage="build", first_line=1, lines=1, text="uno", at=at)
+
+    monkeypatch.setattr("evaluation.cli.submission_log.time.sleep", failed)
+    assert gauntlet("logs", "-f", scored.pk)[1] == "one\nthe disk is full\nuno\n"
+
+
 def test_the_token_is_in_no_argument_of_git_and_settings_of_the_environment_are_kept(
     gauntlet: Run, login: Callable[..., str], copy: Path, alice: User, rules: RulesVersion, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
