@@ -69,9 +69,9 @@ class _Installed:
 class DockerBuilder(Builder):
     """Builds submissions into images of the local engine, each in a container that sees nothing of the engine.
 
-    The image of a recipe is called `gauntlet/<digest>`; if the engine has it already, nothing is built. A store keeps
-    its layers, so that every host plays the same image and not another build of the same recipe. A cache keeps what
-    was installed, for builds of the same owner.
+    The image of a recipe is called `gauntlet/<digest>`; if the engine or the store has it already, nothing is built. A
+    store keeps its layers, so that every host plays the same image and not another build of the same recipe. A cache
+    keeps what was installed, for builds of the same owner.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class DockerBuilder(Builder):
         """
         base = self._base_image()
         recipe = make_recipe(source.resolve(), self._settings, base_id=base["Id"], sdk_digest=SDK.digest())
-        image = self._present(recipe.digest)
+        image = self._present(recipe.digest) or self._fetched(recipe.digest)
         if image is None:
             image = self._make(recipe, base, on_log)
         else:
@@ -226,6 +226,22 @@ class DockerBuilder(Builder):
         labels = (image or {}).get("Config", {}).get("Labels") or {}
         return str(image["Id"]) if image and labels.get(DIGEST_LABEL) == digest else None
 
+    def _fetched(self, digest: str) -> str | None:
+        """Return the image of a recipe from the store, loaded and named; None if the store does not have all of it."""
+        identity = None if self._store is None else self._store.image_of(digest)
+        if identity is None:
+            return None
+        try:
+            self.fetch(identity)
+        except ImageFault:
+            return None
+        self._name(identity, digest)
+        return identity
+
+    def _name(self, identity: str, digest: str) -> None:
+        with as_fault("naming an image"):
+            self._client.api.tag(identity, image_name(digest))
+
     def _make(self, recipe: ImageRecipe, base: Image, on_log: LogLine) -> str:
         self.check_host()
         sweep(self._client)
@@ -249,9 +265,7 @@ class DockerBuilder(Builder):
                 for path in image.layers.values():
                     self._store.put(path)
                 self._put_config(image.config, folder)
-            with as_fault("naming an image"):
-                # an image gets its name only after all checks
-                self._client.api.tag(image.identity, image_name(recipe.digest))
+            self._name(image.identity, recipe.digest)  # only after all checks
             if self._cache and installed and installed.key:
                 self._cache.put(installed.key, installed.exported, on_log=on_log)
             return image.identity

@@ -17,3 +17,6 @@ class LayerStore(Protocol):
 
     def open(self, digest: str) -> IO[bytes]:
         """Open the file stored under `digest`."""
+
+    def image_of(self, recipe: str) -> str | None:
+        """Return the identity of the image of a recipe that is stored, None if none is known."""

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -48,6 +48,8 @@ def run(given: argparse.Namespace) -> int:
     while True:
         page = patiently(lambda: client.log(given.number, after, given.attempt))  # noqa: B023 - called at once
         if attempt is not None and page.attempt != attempt:  # another attempt has lines of its own
+            for rest in _rest(client, given.number, after, attempt):
+                _print_lines(rest, as_json=given.json)
             attempt, after = page.attempt, 0
             continue
         _print_lines(page, as_json=given.json)
@@ -68,6 +70,8 @@ def followed(client: SiteClient, number: int) -> SiteSubmission:
             say(f"submission {number} is {state}")
         page = patiently(lambda: client.log(number, after)) if not over else None  # noqa: B023 - called at once
         if page and page.attempt != attempt:  # another attempt has a log of its own
+            for line in (line for rest in _rest(client, number, after, attempt) for line in rest.lines):
+                say(f"  {line.text}")
             attempt, after = page.attempt, 0
             page = patiently(lambda: client.log(number, 0))
         if page:
@@ -78,6 +82,16 @@ def followed(client: SiteClient, number: int) -> SiteSubmission:
         if shown.progress and shown.progress.final and (page is None or page.over):
             return shown
         time.sleep(EVERY)
+
+
+def _rest(client: SiteClient, number: int, after: int, attempt: int | None) -> Iterator[SiteLog]:
+    """Yield what an attempt wrote after line `after`, before another one began; nothing of None."""
+    while attempt is not None:
+        page = patiently(lambda: client.log(number, after, attempt))  # noqa: B023 - called at once
+        yield page
+        if page.over or not page.lines:
+            return
+        after = page.last
 
 
 def _print_lines(page: SiteLog, *, as_json: bool) -> None:

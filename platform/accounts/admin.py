@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from allauth.account.models import EmailAddress
+from allauth.account.models import EmailAddress, EmailConfirmation
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
@@ -35,6 +35,7 @@ else:
 
 admin.site.unregister(Group)
 admin.site.unregister(EmailAddress)
+admin.site.unregister(EmailConfirmation)
 
 
 @admin.register(User)

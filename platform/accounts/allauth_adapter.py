@@ -7,7 +7,7 @@ from typing import Any
 
 import allauth.account.internal  # noqa: F401 - or it and `stages` import each other in a circle
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.account.models import EmailAddress
+from allauth.account.models import EmailAddress, EmailConfirmation
 from allauth.account.stages import EmailVerificationStage
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.internal.ratelimit import get_ip
@@ -94,6 +94,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         user = account_request.user
         if user.email:
             super().send_mail("account/email/account_approved", user.email, {"user": user})
+
+    def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: EmailConfirmation, signup: bool) -> None:
+        """Send the link that verifies an address, and forget those that have expired."""
+        EmailConfirmation.objects.delete_expired_confirmations()
+        super().send_confirmation_mail(request, emailconfirmation, signup)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send an e-mail that the visitor requested; show an error if the mail server fails."""

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from accounts.name_rules import skeleton
+from core.signed_keys import NONCE_LENGTH, new_nonce
 
 RESERVED_SLUGS = frozenset(
     {
@@ -231,6 +232,8 @@ class SignUpLink(models.Model):
     note = models.CharField(max_length=100, help_text="Who the link is for. Only organisers see this.")
     made_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     made_at = models.DateTimeField()
+    nonce = models.CharField(max_length=NONCE_LENGTH, blank=True, default=new_nonce, editable=False)
+    """Signed with its number, which another row may have after a restore; "" in rows of earlier versions."""
     expires_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     used_at = models.DateTimeField(null=True, blank=True)

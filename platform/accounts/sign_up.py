@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 
-from django.core.signing import BadSignature, Signer
 from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.models import AccountRequest, SignUpLink, User
-from core import clock, event_log
+from core import clock, event_log, signed_keys
 from core.errors import Refusal
 
 EMAIL, APPROVAL, INVITATION = "email", "approval", "invitation"
 
 LIFETIME = timedelta(days=14)
 """Time for which a sign-up link is valid."""
+
+_PURPOSE = "accounts.sign_up_link"
 
 
 def request_account(user: User) -> AccountRequest:
@@ -69,16 +70,16 @@ def withdraw_link(*, link: SignUpLink, by: User, reason: str = "") -> None:
 
 def key_of(link: SignUpLink) -> str:
     """Return the secret part of the link's address."""
-    return _signer().sign(str(link.pk))
+    return signed_keys.sign(link.pk, link.nonce, purpose=_PURPOSE)
 
 
 def link_of(key: str) -> SignUpLink | None:
     """Return the link with this key if it is valid."""
-    try:
-        number = _signer().unsign(key)
-    except BadSignature:
+    named = signed_keys.read(key, purpose=_PURPOSE)
+    if named is None:
         return None
-    return _valid_links().filter(pk=number).first()
+    number, nonce = named
+    return _valid_links().filter(pk=number, nonce=nonce).first()
 
 
 def use_link(*, key: str, user: User) -> None:
@@ -88,10 +89,6 @@ def use_link(*, key: str, user: User) -> None:
     if link is None or not _valid_links().filter(pk=link.pk).update(used_at=now, used_by=user):
         raise Refusal("this sign-up link no longer works", fix="ask an organiser for a new link")
     event_log.record("use_sign_up_link", link, by=user)
-
-
-def _signer() -> Signer:
-    return Signer(salt="accounts.sign_up_link", sep=".")
 
 
 def _valid_links() -> QuerySet[SignUpLink]:

@@ -31,17 +31,20 @@ class ListChallenges(WholeListView):
 
     @extend_schema(
         operation_id="challenge",
-        description="Request an unranked match of a ready submission against an opponent whose files are public.",
+        description="Request an unranked match of a ready submission against an opponent whose files are public; the "
+        "same one again changes nothing and answers 200.",
         request=ChallengeRequestSerializer,
-        responses={201: WholeChallengeSerializer},
+        responses={200: WholeChallengeSerializer, 201: WholeChallengeSerializer},
     )
     def post(self, request: Request, number: int) -> Response:
-        """Request a challenge and return it."""
+        """Request a challenge and return it, or the same one that is there already."""
         submission = submission_of(request, number)
         by = check_member(request, submission.repository.entry)
         opponent = values_of(request, ChallengeRequestSerializer)["opponent"]
-        made = api_formats.of(submission.repository.entry.competition).request_challenge(submission, opponent, by)
-        return Response(WholeChallengeSerializer(_found(submission, made)).data, status=status.HTTP_201_CREATED)
+        own = api_formats.of(submission.repository.entry.competition)
+        made, new = own.request_challenge(submission, opponent, by)
+        code = status.HTTP_201_CREATED if new else status.HTTP_200_OK
+        return Response(WholeChallengeSerializer(_found(submission, made)).data, status=code)
 
 
 class ListOpponents(WholeListView):

@@ -175,8 +175,11 @@ class ApiFormat(Protocol):
     def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
         """Return whom a submission may challenge: baselines, then submissions."""
 
-    def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
-        """Request a challenge; return its number. Raise `Refusal`, also in a format that offers none."""
+    def request_challenge(self, submission: Submission, opponent: str, by: User) -> tuple[int, bool]:
+        """Request a challenge; return its number, and whether it is new: a repeated request gets the first one.
+
+        Raise `Refusal`, also in a format that offers none.
+        """
 
     def re_evaluate(self, submission: Submission, by: User, reason: str) -> None:
         """Measure a submission again for an organiser. Raise `Refusal`, also in a format that has no evaluations."""
@@ -228,7 +231,7 @@ class WithoutChallenges:
     def opponents(self, submission: Submission) -> Sequence[OpponentAnswer]:
         return ()
 
-    def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
+    def request_challenge(self, submission: Submission, opponent: str, by: User) -> tuple[int, bool]:
         """Raise `Refusal`."""
         raise Refusal(
             "competitions of this format offer no challenges", fix="play on your own computer: gauntlet tournament"

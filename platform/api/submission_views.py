@@ -102,7 +102,9 @@ class ShowLog(ApiView):
             over = submission.state in {Submission.State.REJECTED, Submission.State.WITHDRAWN}
             return Response({"attempt": None, "lines": [], "last": after, "over": over})
         page = log_lines(build, after)
-        data = {"attempt": build.attempt, "lines": page.lines, "last": page.last, "over": page.over}
+        # without an attempt, the next one follows as long as the submission is not ready or rejected
+        over = page.over and ("attempt" in request.query_params or submission.state not in Submission.UNDER_WAY)
+        data = {"attempt": build.attempt, "lines": page.lines, "last": page.last, "over": over}
         return Response(LogSerializer(data).data)
 
 

@@ -91,16 +91,18 @@ class ListWebhooks(WholeListView):
 
     @extend_schema(
         operation_id="addWebhook",
-        description="Add a webhook of a team, as its captain. Only this answer has the secret that signs its requests.",
+        description="Add a webhook of a team, as its captain. Only this answer has the secret that signs its requests; "
+        "the same one again within ten minutes changes nothing and answers 200.",
         request=AddWebhookSerializer,
-        responses={201: NewWebhookSerializer},
+        responses={200: NewWebhookSerializer, 201: NewWebhookSerializer},
     )
     def post(self, request: Request, team: str) -> Response:
-        """Add a webhook and return it with its secret."""
+        """Add a webhook and return it with its secret, or the same one that was just added."""
         entry, by = _for_captain(request, team)
-        made, secret = services.add_team_webhook(entry=entry, by=by, **values_of(request, AddWebhookSerializer))
+        values = values_of(request, AddWebhookSerializer)
+        made, secret, new = services.add_team_webhook_once(entry=entry, by=by, **values)
         shown = NewWebhookSerializer(_found(entry, made.pk), context={"secret": secret})
-        return Response(shown.data, status=status.HTTP_201_CREATED)
+        return Response(shown.data, status=status.HTTP_201_CREATED if new else status.HTTP_200_OK)
 
 
 class ShowWebhook(ApiView):

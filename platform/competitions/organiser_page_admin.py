@@ -86,7 +86,7 @@ class AnnouncementAdmin(ManagedAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Return the current time as the initial one: most announcements are published at once."""
-        return {"published_at": clock.now()} | super().get_changeform_initial_data(request)
+        return {"published_at": clock.database_now()} | super().get_changeform_initial_data(request)
 
     def save_model(self, request: HttpRequest, obj: Announcement, form: ModelForm[Any], change: bool) -> None:
         """Publish or change the announcement."""

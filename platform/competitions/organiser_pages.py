@@ -79,7 +79,7 @@ def announce_once(
     require(by, competition, Right.ANSWER)
     with transaction.atomic():
         Competition.objects.select_for_update(no_key=True).get(pk=competition.pk)  # of two requests the second finds it
-        now = clock.now()
+        now = clock.database_now()
         times = (now - ANNOUNCED_AGAIN, now) if published_at is None else (published_at, published_at)
         equal = Announcement.objects.filter(competition=competition, title=title, text=text, published_at__range=times)
         if (known := equal.first()) is not None:

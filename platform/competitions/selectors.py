@@ -65,7 +65,7 @@ def acceptance_of(entry: Entry, terms: TermsVersion) -> TermsAcceptance | None:
 def announcements_of(competition: Competition, *, with_coming: bool = False) -> QuerySet[Announcement]:
     """Return the published announcements, the newest first; for organisers `with_coming` ones."""
     rows = competition.announcements.all()
-    return rows if with_coming else rows.filter(published_at__lte=clock.now())
+    return rows if with_coming else rows.filter(published_at__lte=clock.database_time())
 
 
 def effective_windows(competition: Competition) -> QuerySet[FreezeWindow]:

@@ -208,6 +208,8 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 _EMAIL = "email*" if SIGN_UP in {"email", "approval"} else "email"
 ACCOUNT_SIGNUP_FIELDS = ["username*", _EMAIL, "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if SIGN_UP == "email" else "none"
+# a random key for each link: one that signs the number of an address opens another one of this number after a restore
+ACCOUNT_EMAIL_CONFIRMATION_HMAC = False
 # failed attempts per address, and per address and name
 # and what may be typed as the code of a program that waits to sign in, per address and person
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "device_code": "60/10m/ip,20/10m/user"}

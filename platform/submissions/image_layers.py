@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -28,6 +30,24 @@ class ObjectLayers:
     def open(self, digest: str) -> IO[bytes]:
         """Open an object; the engine verifies the content by its digest."""
         return object_store.open_object(digest)
+
+    def image_of(self, recipe: str) -> str | None:
+        """Return the image of the first player of this recipe that the store has."""
+        players = Player.objects.exclude(image="").order_by("pk")
+        if not (images := list(players.filter(digest=recipe).values_list("image", flat=True))):
+            return None
+        if found := self._stored(images):
+            return found
+        others = players.values_list("digest", "image")
+        return self._stored([image for digest, image in others if digest == digest_of_second_build(recipe, image)])
+
+    def _stored(self, images: Sequence[str]) -> str | None:
+        return next((image for image in dict.fromkeys(images) if self.has(_hexadecimal(image))), None)
+
+
+def digest_of_second_build(recipe: str, image: str) -> str:
+    """Return the digest of the player of a recipe whose first image is gone: a new build is another player."""
+    return f"sha256:{hashlib.sha256(f'{recipe} {image}'.encode()).hexdigest()}"
 
 
 def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) -> int:

@@ -41,6 +41,8 @@ class Player(models.Model):
     tree_digest = models.CharField(max_length=80, blank=True)
     """The digest of its files where they are not part of the image; otherwise empty."""
     created_at = models.DateTimeField()
+    replaced_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """Since then another build of the same baseline plays in its place: its image was gone."""
 
     class Meta:
         constraints = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import uuid
@@ -34,7 +33,7 @@ from repositories.commit_source import commit_source
 from repositories.file_rules import check_files
 from repositories.git_reader import GitReader
 from repositories.models import Repository
-from submissions.image_layers import ObjectLayers
+from submissions.image_layers import ObjectLayers, digest_of_second_build
 from submissions.models import Player, Submission
 from workers.sandboxes import require_trust
 
@@ -302,4 +301,4 @@ def _digest(track: Track, built: Program) -> str:
         or _LAYERS.has(first.image.removeprefix("sha256:"))
     ):
         return built.digest
-    return f"sha256:{hashlib.sha256(f'{built.digest} {built.image}'.encode()).hexdigest()}"
+    return digest_of_second_build(built.digest, built.image)

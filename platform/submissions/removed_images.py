@@ -16,8 +16,11 @@ def image_is_removed(submission: Submission) -> bool:
     It is asked only about old ones. False where it does not answer, and where players have no image.
     """
     player = submission.player
-    if player is None or not _may_be_removed(player):
-        return False
+    return player is not None and _may_be_removed(player) and image_is_gone(player)
+
+
+def image_is_gone(player: Player) -> bool:
+    """Return True if the store answers that it does not have the image of a player, which has one."""
     try:
         return object_store.size(player.image.removeprefix("sha256:")) is None
     except HostFault:  # not known: the worker that needs it will tell

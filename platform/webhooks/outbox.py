@@ -39,21 +39,25 @@ def write_deliveries(subject: Model, event: Event, **_: Any) -> None:
     if happened is None:
         return
     webhooks = _kept(Webhook.objects.filter(_concerned(subject), disabled_at=None))
-    due = max(event.at, subject.published_at) if isinstance(subject, Announcement) else event.at
+    if not webhooks:
+        return
+    now = clock.database_now()  # what the sender compares with; this host's clock may be another one
+    due = max(now, subject.published_at) if isinstance(subject, Announcement) else now
     made = Delivery.objects.bulk_create(
         Delivery(webhook=each, key=uuid.uuid4(), event=happened, subject=event.subject, at=event.at, due_at=due)
         for each in webhooks
         if happened in each.events
     )
-    if made and due <= clock.now():
+    if made and due <= now:
         worker_notifications.notify(SEND)
 
 
 def _bring_forward(changed: Announcement, event: Event) -> None:
     """Let what waits for an announcement be sent earlier, if that is published earlier now; `sending` puts it off."""
-    due = max(event.at, changed.published_at)
+    now = clock.database_now()
+    due = max(now, changed.published_at)
     waiting = Delivery.objects.filter(subject=event.subject, event=WebhookEvent.ANNOUNCEMENT, attempts=0)
-    if waiting.filter(due_at__gt=due).update(due_at=due) and due <= clock.now():
+    if waiting.filter(due_at__gt=due).update(due_at=due) and due <= now:
         worker_notifications.notify(SEND)
 
 

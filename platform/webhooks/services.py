@@ -24,6 +24,8 @@ MOST = 5
 """Webhooks of a team, and of the organisers of a competition."""
 MOST_ASKED, ASKED_IN = 10, timedelta(hours=1)
 """Deliveries that the people of a team, or the organisers, may ask for in a time."""
+ADDED_AGAIN = timedelta(minutes=10)
+"""For how long the same webhook of a program is a repeated request."""
 
 
 def add_team_webhook(*, entry: Entry, address: str, events: Collection[str], by: User) -> tuple[Webhook, str]:
@@ -31,6 +33,26 @@ def add_team_webhook(*, entry: Entry, address: str, events: Collection[str], by:
     _require_captain(entry.team, by)
     require_not_archived(entry.competition)
     return _add(entry.competition, entry.team, address, events, by)
+
+
+def add_team_webhook_once(
+    *, entry: Entry, address: str, events: Collection[str], by: User
+) -> tuple[Webhook, str, bool]:
+    """Add a webhook as `add_team_webhook` does, unless `by` added it within `ADDED_AGAIN`; return also if it is new.
+
+    So a program whose answer was lost may ask again, and gets the secret. The same has an equal address and events.
+    """
+    _require_captain(entry.team, by)
+    with transaction.atomic():
+        _lock_owner(entry.competition, entry.team)  # of two requests the second finds it
+        recent = {"made_by": by, "made_at__gt": clock.database_now() - ADDED_AGAIN}
+        equal = Webhook.objects.filter(
+            competition=entry.competition, team=entry.team, address=address.strip(), disabled_at=None, **recent
+        )
+        known = next((each for each in equal if set(each.events) == set(events)), None)
+        if known is not None:
+            return known, secret_of(known.nonce), False
+        return *add_team_webhook(entry=entry, address=address, events=events, by=by), True
 
 
 def add_competition_webhook(
@@ -98,15 +120,15 @@ def _add(
         if Webhook.objects.filter(competition=competition, team=team).count() >= MOST:
             raise Refusal(f"there are already {MOST} webhooks", fix="remove one that nobody uses")
         made = Webhook.objects.create(
-            competition=competition, team=team, address=address, events=chosen, nonce=nonce, made_at=clock.now(),
-            made_by=by,
+            competition=competition, team=team, address=address, events=chosen, nonce=nonce,
+            made_at=clock.database_now(), made_by=by,
         )  # fmt: skip
         event_log.record("add_webhook", made, by=by, host=host_of(address), events=chosen)
     return made, secret_of(nonce)
 
 
 def _ask(webhook: Webhook, key: uuid.UUID, by: User, **values: object) -> Delivery:
-    now = clock.now()
+    now = clock.database_now()
     asked = Delivery.objects.filter(
         webhook__competition=webhook.competition_id, webhook__team=webhook.team_id, asked_at__gt=now - ASKED_IN
     )

@@ -36,7 +36,7 @@ def sums(
     for name, given, differing in results:
         compared[name] += given
         unequal[name] += differing
-    now = clock.now()
+    now = clock.database_now()  # compared with the time at which an operator returns a host
     return [
         HostComparison(
             at=now, subject=str(subject)[:80], player=player, entry=entry,
@@ -74,7 +74,7 @@ def return_to_service(host: Host, by: User, reason: str) -> None:
 
     Raise `Refusal` for a host that is not drained.
     """
-    now = clock.now()
+    now = clock.database_now()  # the host compares with it, and so do comparisons by other ones
     with transaction.atomic():
         drained = Host.objects.filter(pk=host.pk, out_since__isnull=False, check_due_at=None)
         if not drained.update(check_due_at=now, compared_from=now, failed_checks=0):

@@ -12,18 +12,18 @@ import secrets
 from datetime import timedelta
 
 from django.conf import settings
-from django.core.signing import BadSignature, Signer
 from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import User
-from core import clock, event_log
+from core import clock, event_log, signed_keys
 from core.errors import Refusal
 from workers.models import HostCredential
 
 LIFETIME = timedelta(hours=1)
 """Time in which a host must join."""
 
+_PURPOSE = "workers.host_credentials"
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?")
 _USE_RECORDED_EVERY = timedelta(minutes=1)
 _NEW_ONE = "ask for a new command: an administrator adds the host again (admin, Host credentials)"
@@ -52,7 +52,7 @@ def make_credential(*, host: str, by: User | None) -> HostCredential:
 
 def join_key(credential: HostCredential) -> str:
     """Return the key with which its host joins; "" if it no longer can."""
-    return _signer().sign(str(credential.pk)) if _may_join(credential) else ""
+    return signed_keys.sign(credential.pk, credential.nonce, purpose=_PURPOSE) if _may_join(credential) else ""
 
 
 def join(key: str) -> tuple[HostCredential, str]:
@@ -60,12 +60,12 @@ def join(key: str) -> tuple[HostCredential, str]:
 
     A key works once: of two hosts that use it at the same time, one joins.
     """
-    try:
-        number = _signer().unsign(key)
-    except BadSignature as error:
-        raise Refusal("this is not a key of this site", fix="copy the whole command from the admin") from error
+    named = signed_keys.read(key, purpose=_PURPOSE)
+    if named is None:
+        raise Refusal("this is not a key of this site", fix="copy the whole command from the admin")
+    number, nonce = named
     with transaction.atomic():
-        credential = HostCredential.objects.select_for_update().filter(pk=number).first()
+        credential = HostCredential.objects.select_for_update().filter(pk=number, nonce=nonce).first()
         if credential is None or not _may_join(credential):
             raise Refusal("this key was used, has expired or is revoked", fix=_NEW_ONE)
         token = f"gth_{secrets.token_urlsafe(32)}"
@@ -105,10 +105,6 @@ def revoke(*, credential: HostCredential, by: User, reason: str) -> None:
 
 def _may_join(credential: HostCredential) -> bool:
     return credential.joined_at is None and credential.revoked_at is None and credential.expires_at > clock.now()
-
-
-def _signer() -> Signer:
-    return Signer(salt="workers.host_credentials", sep=".")
 
 
 def _digest(token: str) -> str:

@@ -122,7 +122,7 @@ def problem_of_host() -> Exception | None:
 
 def _begin_check(host: Host) -> bool:
     """Claim the due check for all processes of this name; return False if none is due or another process has it."""
-    now = clock.now()
+    now = clock.database_now()
     due = Host.objects.filter(
         pk=host.pk, out_since__isnull=False, check_due_at__lte=now, failed_checks=host.failed_checks
     )
@@ -144,7 +144,7 @@ def _resume_or_wait(host: Host) -> bool:
 
 def _suspend(problem: str, error: Exception | None) -> None:
     """Take this host out of service; recorded once, however many processes see the problem."""
-    now = clock.now()
+    now = clock.database_now()
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.WORKER_NAME)
         begun = Host.objects.filter(pk=host.pk, out_since=None).update(

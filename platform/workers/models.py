@@ -10,6 +10,7 @@ from django.db.models import Q, UniqueConstraint
 
 from competitions.models import Entry
 from core import clock
+from core.signed_keys import NONCE_LENGTH, new_nonce
 from core.time_format import in_words
 
 
@@ -90,7 +91,9 @@ class Host(models.Model):
     @property
     def is_check_due(self) -> bool:
         """True while it is out of service and the next worker on it that is asked for work checks it."""
-        return self.out_since is not None and self.check_due_at is not None and self.check_due_at <= clock.now()
+        if self.out_since is None or self.check_due_at is None:
+            return False
+        return self.check_due_at <= clock.database_now()
 
 
 class HostComparison(models.Model):
@@ -160,6 +163,8 @@ class HostCredential(models.Model):
     """The name of the host (GAUNTLET_WORKER_NAME)."""
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     made_at = models.DateTimeField()
+    nonce = models.CharField(max_length=NONCE_LENGTH, blank=True, default=new_nonce, editable=False)
+    """Signed with its number, which another row may have after a restore; "" in rows of earlier versions."""
     expires_at = models.DateTimeField()
     """Until then the host may join."""
     joined_at = models.DateTimeField(null=True, blank=True)

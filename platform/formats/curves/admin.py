@@ -21,7 +21,8 @@ class BenchmarkAdmin(ItemAdmin):
         benchmarks,
         "benchmark",
         replayed="Its submission has a score when all its benchmarks are played.",
-        given_up="Its submission has no score until it is replayed; of a leaderboard, its slot is refunded.",
+        given_up="A score of its submission waits until it is replayed. On a leaderboard, without a score so far, "
+        "its slot is refunded.",
     )
     list_display = (
         "__str__", linked("submission"), linked("round"), labelled("state", STATE_COLOURS), "priority", "accuracy",

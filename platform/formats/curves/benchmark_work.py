@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from competitions.models import RulesVersion, SampleSet
 from evaluation.formats.curves.rules import CurvesRules
-from formats.curves.models import Benchmark
+from formats.curves import NAME
+from formats.curves.models import Benchmark, ModelScore
 from rounds.models import Round
 from submissions.evaluation_refunds import refund_given_up
 from submissions.models import Submission
+from submissions.selectors import ready_submissions
 from workers.calibration import calibration
 from workers.models import Worker
 from workers.sandboxes import Sandbox
@@ -74,9 +76,18 @@ class BenchmarkWork(RowWork[Benchmark]):
         return {"fault": fault}
 
     def given_up(self, item: Benchmark, reason: str) -> None:
-        """Refund the slot of the submission, whose leaderboard waits for an organiser; a round waits, too."""
+        """Refund the slot of a submission that waits for its first score; a round waits for an organiser, too."""
         if item.round_id is None:
-            refund_given_up(Submission.objects.filter(pk=item.submission_id))
+            refund_given_up(without_a_score().filter(pk=item.submission_id))
+
+
+def without_a_score() -> QuerySet[Submission]:
+    """Return the submissions that may count and have no score yet. A model that failed gets none, and does not wait."""
+    ready = ready_submissions().filter(repository__track__competition__format=NAME)
+    own = {"submission": OuterRef("pk")}
+    scored = ModelScore.objects.filter(**own, sample_set__purpose=SampleSet.Purpose.VALIDATION)
+    failed = Benchmark.objects.filter(**own, round=None).exclude(reason="")
+    return ready.filter(~Exists(scored), ~Exists(failed))
 
 
 def _in_force() -> Q:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import F, QuerySet
 from django.urls import URLPattern
 
 from api.extension_points import further_addresses
@@ -15,9 +15,9 @@ from competitions.models import Competition, SampleSet
 from core import worker_notifications
 from formats.base import Format, register
 from formats.curves import NAME
-from formats.curves.benchmark_work import benchmarks
+from formats.curves.benchmark_work import benchmarks, without_a_score
 from formats.curves.best_known.proof_work import proofs
-from formats.curves.models import Benchmark, ModelScore, Proof
+from formats.curves.models import Benchmark, Proof
 from formats.curves.player_builds import build
 from formats.curves.preflight import check_commit
 from formats.curves.round_format import CurvesRounds
@@ -25,7 +25,6 @@ from formats.curves.rules_and_tracks import CurvesCompetition
 from submissions.extension_points import players_in_use, waiting_for_score
 from submissions.formats import SubmissionFormat
 from submissions.models import Player, Submission
-from submissions.selectors import ready_submissions
 from submissions.smoke_test import SmokeTest
 from workers.work_kind_interface import kinds
 
@@ -73,15 +72,8 @@ def players_with_open_proofs() -> QuerySet[Player]:
 
 @waiting_for_score.add
 def submissions_without_a_score() -> QuerySet[Submission]:
-    """Return the submissions that may count and have no score yet, since they were ready.
-
-    A model that failed gets none, and does not wait.
-    """
-    ready = ready_submissions().filter(repository__track__competition__format=NAME)
-    own = {"submission": OuterRef("pk")}
-    scored = ModelScore.objects.filter(**own, sample_set__purpose=SampleSet.Purpose.VALIDATION)
-    failed = Benchmark.objects.filter(**own, round=None).exclude(reason="")
-    return ready.filter(~Exists(scored), ~Exists(failed)).annotate(waiting_since=F("state_since"))
+    """Return the submissions that wait for their first score, since they were ready."""
+    return without_a_score().annotate(waiting_since=F("state_since"))
 
 
 submissions = SubmissionFormat(

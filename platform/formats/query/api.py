@@ -163,9 +163,10 @@ class QueryApi:
             for each in opponents_of(submission)
         ]
 
-    def request_challenge(self, submission: Submission, opponent: str, by: User) -> int:
-        """Request an unranked match on the first development samples."""
-        return challenge_services.challenge(submission=submission, opponent=opponent, by=by).pk
+    def request_challenge(self, submission: Submission, opponent: str, by: User) -> tuple[int, bool]:
+        """Request an unranked match on the first development samples, unless the same one is there already."""
+        found, new = challenge_services.challenge_once(submission=submission, opponent=opponent, by=by)
+        return found.pk, new
 
     def leaderboard(
         self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None

@@ -23,6 +23,6 @@ def news(request: HttpRequest, slug: str) -> HttpResponse:
         "tracks": competition.tracks.all(),
         "announcements": announcements_of(competition, with_coming=organises),
         "organises": organises,
-        "now": clock.now(),
+        "now": clock.database_now(),
     }
     return render(request, "pages/competition/news.html", context)

@@ -66,3 +66,8 @@ RETRY = (
 
 REPLAY = "Fix the cause that each one names, then select them and choose Replay."
 """What to do with work that platform errors ended."""
+
+DOUBTFUL = (
+    "The results of a host differed from those of others. New rules or another sample set measure all of them again."
+)
+"""What to do with played work of drained hosts that nobody can replay."""

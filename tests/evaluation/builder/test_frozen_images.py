@@ -74,6 +74,9 @@ class FolderStore:
     def open(self, digest: str) -> IO[bytes]:
         return self.path(digest).open("rb")
 
+    def image_of(self, recipe: str) -> str | None:
+        return None
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:

@@ -35,6 +35,9 @@ class MemoryStore:
     def open(self, digest: str) -> IO[bytes]:
         return BytesIO(self.contents[digest])
 
+    def image_of(self, recipe: str) -> str | None:
+        raise NotImplementedError
+
 
 class SilentStore(MemoryStore):
     """A store that does not answer."""

@@ -7,22 +7,26 @@ import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from allauth.account.models import EmailAddress, EmailConfirmation
 from django.conf import settings as configured
 from django.core import mail
 from django.core.cache import cache
 from django.core.checks import run_checks
 from django.core.mail.backends.locmem import EmailBackend
+from django.core.signing import Signer
 from django.db import connection
 from django.test import Client
 from django.urls import include, path, reverse
+from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import AccountRequest, SignUpLink, User
-from accounts.sign_up import approve, decline, key_of, make_link, withdraw_link
+from accounts.sign_up import approve, decline, key_of, link_of, make_link, withdraw_link
 from core.errors import Refusal
 from core.models import Event
 
@@ -114,6 +118,32 @@ def test_a_changed_link_verifies_nothing(db: None, settings: Settings) -> None:
     assert client.post(link[1][:-1] + "_/").status_code == 404
     _log_in(client)
     assert not _is_logged_in(client)
+
+
+def test_a_link_verifies_no_later_address_that_has_its_number_after_a_restore(db: None, settings: Settings) -> None:
+    _set_mode(settings, "email")
+    _sign_up(Client())
+    link = re.search(r"http://testserver(/accounts/confirm-email/\S+)", str(mail.outbox[0].body))
+    assert link is not None
+    number = EmailAddress.objects.get().pk
+    User.objects.all().delete()  # what a backup from before it restores
+    _sign_up(Client(), "martin", "martin@example.org")
+    later = EmailAddress.objects.get()
+    EmailConfirmation.objects.all().delete()
+    EmailAddress.objects.filter(pk=later.pk).update(id=number)
+    assert Client().post(link[1]).status_code == 404
+    assert not EmailAddress.objects.get().verified
+
+
+def test_links_that_have_expired_are_forgotten(db: None, settings: Settings) -> None:
+    _set_mode(settings, "email")
+    client = Client()
+    _sign_up(client)
+    EmailConfirmation.objects.update(sent=timezone.now() - timedelta(days=4))
+    cache.clear()  # one e-mail in three minutes
+    _log_in(client)
+    assert EmailConfirmation.objects.filter(sent__gt=timezone.now() - timedelta(days=1)).count() == 1
+    assert EmailConfirmation.objects.count() == 1
 
 
 def test_accounts_without_an_address_log_in_where_addresses_are_verified(
@@ -279,10 +309,26 @@ def test_it_rejects_expired_withdrawn_and_forged_links(
         withdraw_link(link=withdrawn, by=root_user)
     good = key_of(make_link(note="good", by=root_user))
     client = Client()
-    for key in (key_of(old), key_of(withdrawn), good[:-1], f"{int(good.split('.')[0])}.x", "1", "x"):
+    for key in (key_of(old), key_of(withdrawn), good[:-1], f"{good.split('.')[0]}.x", "1", "x"):
         assert "This link no longer works" in client.get(f"/accounts/signup/{key}/", follow=True).content.decode()
         assert "Sign-up is by invitation" in _sign_up(client)
     assert User.objects.count() == 1
+
+
+def test_a_link_opens_no_later_one_that_has_its_number_after_a_restore(root_user: User) -> None:
+    link = make_link(note="Robin", by=root_user)
+    old_key, number = key_of(link), link.pk
+    link.delete()  # what a backup from before it restores
+    SignUpLink.objects.filter(pk=make_link(note="Martin", by=root_user).pk).update(id=number)
+    later = SignUpLink.objects.get()
+    assert link_of(old_key) is None
+    assert link_of(key_of(later)) == later
+
+
+def test_a_link_of_an_earlier_version_works_until_its_end(root_user: User) -> None:
+    link = make_link(note="Robin", by=root_user)
+    SignUpLink.objects.update(nonce="")
+    assert link_of(Signer(salt="accounts.sign_up_link", sep=".").sign(str(link.pk))) == link
 
 
 def test_a_link_withdrawn_during_sign_up_creates_no_account(settings: Settings, root_user: User) -> None:

@@ -346,6 +346,7 @@ def test_a_challenge_is_requested_and_followed_to_its_result(
     assert "is played\n" in err
     status, out, err = gauntlet("challenge", number, "numpy-classifier")
     assert (status, out, "choose one of boundary" in err) == (3, "", True)
+    Challenge.objects.update(state="waiting")
     monkeypatch.setattr("evaluation.cli.site_challenge.time.sleep", lambda _: Challenge.objects.update(state="failed"))
     assert gauntlet("challenge", number, "boundary", "--wait")[0] == 3, "platform errors ended it"
 
@@ -524,14 +525,37 @@ def test_each_attempt_has_a_log_from_its_first_line(
     first = Build.objects.create(submission=scored, attempt=1, worker="w", started_at=at)
     LogChunk.objects.create(build=first, stage="build", first_line=1, lines=2, text="one\ntwo", at=at)
 
-    def lost(_: float) -> None:
-        """The worker is lost, and another one begins again."""
+    def lost() -> None:
+        """The worker is lost, and the submission waits for another one."""
         Build.objects.filter(pk=first.pk).update(finished_at=at)
+        Submission.objects.update(state="received")
+
+    def retried() -> None:
+        Submission.objects.update(state="ready")
         second = Build.objects.create(submission=scored, attempt=2, worker="v", started_at=at, finished_at=at)
         LogChunk.objects.create(build=second, stage="build", first_line=1, lines=2, text="uno\ndue", at=at)
 
-    monkeypatch.setattr("evaluation.cli.submission_log.time.sleep", lost)
+    happens = [lost, retried]
+    monkeypatch.setattr("evaluation.cli.submission_log.time.sleep", lambda _: happens.pop(0)())
     assert gauntlet("logs", "-f", scored.pk)[1] == "one\ntwo\nuno\ndue\n"
+
+
+def test_the_last_lines_of_an_attempt_are_printed_though_the_next_one_has_begun(
+    gauntlet: Run, login: Callable[..., str], scored: Submission, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login(alice, "read")
+    at = scored.received_at
+    first = Build.objects.create(submission=scored, attempt=1, worker="w", started_at=at)
+    LogChunk.objects.create(build=first, stage="build", first_line=1, lines=1, text="one", at=at)
+
+    def failed(_: float) -> None:
+        LogChunk.objects.create(build=first, stage="build", first_line=2, lines=1, text="the disk is full", at=at)
+        Build.objects.filter(pk=first.pk).update(finished_at=at)
+        second = Build.objects.create(submission=scored, attempt=2, worker="v", started_at=at, finished_at=at)
+        LogChunk.objects.create(build=second, stage="build", first_line=1, lines=1, text="uno", at=at)
+
+    monkeypatch.setattr("evaluation.cli.submission_log.time.sleep", failed)
+    assert gauntlet("logs", "-f", scored.pk)[1] == "one\nthe disk is full\nuno\n"
 
 
 def test_the_token_is_in_no_argument_of_git_and_settings_of_the_environment_are_kept(

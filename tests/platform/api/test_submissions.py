@@ -32,6 +32,10 @@ def test_the_log_is_read_from_a_line_on(program: Any, logged: Submission, alice:
     Build.objects.update(finished_at=logged.received_at)
     assert client.get(f"{address}?after=3").json() == {"attempt": 2, "lines": [], "last": 3, "over": True}
     assert client.get(f"{address}?attempt=1").json() == {"attempt": 1, "lines": [], "last": 0, "over": True}
+    Submission.objects.update(state="received")  # a platform error ended the attempt, and another one follows
+    assert client.get(f"{address}?after=3").json()["over"] is False
+    assert client.get(f"{address}?after=3&attempt=2").json()["over"] is True
+    Submission.objects.update(state="ready")
     Build.objects.all().delete()
     assert client.get(address).json() == {"attempt": None, "lines": [], "last": 0, "over": False}
 

@@ -184,6 +184,16 @@ def test_a_captain_manages_webhooks(
     assert not Webhook.objects.exists()
 
 
+def test_a_repeated_request_adds_no_second_webhook(ask: Ask, entry: Entry, alice: User, the_clock: FakeClock) -> None:
+    path, body = "teams/owls/webhooks", {"address": "https://hooks.example/a", "events": ["round.frozen"]}
+    made = ask(alice, "post", path, body, status=201)
+    assert ask(alice, "post", path, body, status=200) == made, "with the secret"
+    ask(alice, "post", path, body | {"events": ["round.published"]}, status=201)
+    the_clock.forward(minutes=10)
+    ask(alice, "post", path, body, status=201)
+    assert Webhook.objects.count() == 3
+
+
 def test_a_token_to_submit_does_not_manage_the_team(program: Any, entry: Entry, alice: User) -> None:
     client = program(alice, "read", "submit")
     for path, body in (

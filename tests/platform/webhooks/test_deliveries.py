@@ -21,8 +21,9 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.models import Team, User
 from competitions.models import Announcement, Competition, Entry, FreezeWindow, Organiser, SampleSet
-from competitions.organiser_pages import announce, change_announcement, remove_announcement
-from core import event_log
+from competitions.organiser_pages import announce, announce_once, change_announcement, remove_announcement
+from competitions.selectors import announcements_of
+from core import clock, event_log
 from core.models import Event
 from core.roles import OrganiserRole
 from core.time_format import for_programs
@@ -96,6 +97,22 @@ def test_a_delivery_tells_what_happened_and_is_signed(
     assert headers["Gauntlet-Signature"] == f"t={seconds},v1={signed.hexdigest()}"
     assert (delivery.state, delivery.status, delivery.due_at) == (Delivery.State.DELIVERED, 204, None)
     assert not send()
+
+
+def test_a_host_whose_clock_is_ahead_delays_no_delivery(
+    webhook: Webhook, submission: Submission, alice: User, olga: User, receiver: TestReceiver, send: Send,
+    the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    competition = submission.repository.entry.competition
+    monkeypatch.setattr(clock, "now", lambda: the_clock.at + timedelta(minutes=5))
+    event_log.record("submit", submission)
+    services.ask_for_test(webhook=webhook, by=alice)
+    announce_once(competition=competition, title="News", text="Today.", published_at=None, by=olga)
+    monkeypatch.setattr(clock, "now", lambda: the_clock.at)  # that of the sender
+    while send():
+        pass
+    assert [each["event"] for each in bodies(receiver)] == ["submission.accepted", "test", "announcement.published"]
+    assert announcements_of(competition).exists()
 
 
 def test_the_program_of_the_documentation_verifies_it(
@@ -325,8 +342,8 @@ def test_an_attempt_that_a_process_did_not_end_is_repeated_after_its_lease(
 
 
 def test_webhooks_that_fail_come_after_others(
-    webhook: Webhook, submission: Submission, alice: User, receiver: TestReceiver, send: Send, the_clock: FakeClock,
-    monkeypatch: pytest.MonkeyPatch,
+    webhook: Webhook, submission: Submission, alice: User, olga: User, receiver: TestReceiver, send: Send,
+    the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("webhooks.sending.AT_ONCE", 1)
     Webhook.objects.update(failing_since=the_clock.at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import cycle
 
 import pytest
@@ -15,6 +16,7 @@ from core import clock
 from core.errors import Refusal
 from core.models import Event
 from repositories.models import Repository
+from tests.platform.conftest import FakeClock
 from workers import host_comparisons, host_health
 from workers.models import Host, HostComparison
 
@@ -26,7 +28,7 @@ PAIRS = [("a", "b"), ("c", "bad"), ("b", "c"), ("bad", "a"), ("a", "c"), ("b", "
 def compared(pair: tuple[str, str], *, unequal: int, entry: Entry | None = None) -> HostComparison:
     first, second = pair
     return HostComparison(
-        at=clock.now(), subject="match 1", player="sha256:1", entry=entry,
+        at=clock.database_now(), subject="match 1", player="sha256:1", entry=entry,
         played_on=first, repeated_on=second, compared=128, unequal=unequal,
     )  # fmt: skip
 
@@ -80,6 +82,22 @@ def test_a_host_that_recovers_is_put_back_by_an_operator_and_judged_again(draine
     assert next(compare(30)).name == "bad"  # it did not recover
     assert Event.objects.filter(verb="drain_host").count() == 2
     assert Event.objects.get(verb="return_host").reason == "new memory"
+
+
+@pytest.mark.parametrize("off", [pytest.param(300, id="fast"), pytest.param(-300, id="slow")])
+def test_a_wrong_clock_of_the_web_host_changes_nothing_of_a_return(
+    drained: Host, alice: User, settings: Settings, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch, off: int
+) -> None:
+    HostComparison.objects.update(at=the_clock.at)
+    the_clock.forward(seconds=1)
+    monkeypatch.setattr(clock, "now", lambda: the_clock.at + timedelta(seconds=off))
+    host_comparisons.return_to_service(drained, alice, "new memory")
+    monkeypatch.setattr(clock, "now", lambda: the_clock.at)  # that of the worker
+    settings.WORKER_NAME = "bad"
+    assert host_health.in_service(), "its check is due at once"
+    host_comparisons.record([compared(("a", "bad"), unequal=6)])
+    drained.refresh_from_db()
+    assert not drained.is_drained, "what it differed in before does not count"
 
 
 def test_it_rejects_a_host_that_is_not_drained(alice: User) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.signing import Signer
 from django.db import connection
 from django.test import Client
 from pytest_django import Settings
@@ -88,6 +89,22 @@ def test_what_is_no_key_is_refused_with_cause_and_fix(db: None, client: Client, 
     assert answer.json()["fix"]
 
 
+def test_a_key_opens_no_later_credential_that_has_its_number_after_a_restore(olga: User) -> None:
+    made = make_credential(host="gpu-1", by=olga)
+    old_key, number = join_key(made), made.pk
+    made.delete()  # what a backup from before it restores
+    HostCredential.objects.filter(pk=make_credential(host="gpu-2", by=olga).pk).update(id=number)
+    with pytest.raises(Refusal, match="was used, has expired or is revoked"):
+        join(old_key)
+    assert join(join_key(HostCredential.objects.get()))[0].host == "gpu-2"
+
+
+def test_a_key_of_an_earlier_version_works_until_its_end(olga: User) -> None:
+    made = make_credential(host="gpu-1", by=olga)
+    HostCredential.objects.update(nonce="")
+    assert join(Signer(salt="workers.host_credentials", sep=".").sign(str(made.pk)))[0] == made
+
+
 def test_passwords_are_not_sent_without_tls(olga: User, client: Client) -> None:
     key = join_key(make_credential(host="gpu-1", by=olga))
     assert post_key(client, key, REMOTE_ADDR="192.0.2.7").status_code == 403
@@ -96,13 +113,14 @@ def test_passwords_are_not_sent_without_tls(olga: User, client: Client) -> None:
 
 def test_a_host_has_one_credential_at_a_time(olga: User) -> None:
     made = make_credential(host="gpu-1", by=olga)
+    key = join_key(made)
     with pytest.raises(Refusal, match="gpu-1 has a credential already"):
         make_credential(host="gpu-1", by=olga)
     host_credentials.revoke(credential=made, by=olga, reason="A typo.")
     with pytest.raises(Refusal, match="already revoked"):
         host_credentials.revoke(credential=made, by=olga, reason="A typo.")
     with pytest.raises(Refusal, match="was used, has expired or is revoked"):
-        join(host_credentials._signer().sign(str(made.pk)))
+        join(key)
     make_credential(host="gpu-1", by=olga)
 
 

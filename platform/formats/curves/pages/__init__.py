@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import URLPattern, path
 
@@ -25,8 +25,9 @@ from formats.curves.threat_model_boards import CurvesBoard
 from formats.curves.tracks import MODEL
 from pages.column_leaderboard_pages import PlainPages
 from pages.formats import RoundContent, RoundTexts, WorkQueue
-from pages.status.incident_types import RETRY, RowsToFix, Urgency
+from pages.status.incident_types import DOUBTFUL, RETRY, RowsToFix, Urgency
 from rounds.models import Release, Round
+from workers.selectors import of_drained_hosts
 
 
 class CurvesPages(PlainPages):
@@ -94,9 +95,16 @@ class CurvesPages(PlainPages):
         return [
             RowsToFix(Urgency.FAILED, "Benchmarks given up", failed, text),
             RowsToFix(Urgency.WAITS, "Benchmarks that wait after platform errors", self._stuck(), RETRY),
+            RowsToFix(Urgency.UNSCORED, "Benchmarks on drained hosts", self._doubtful(), DOUBTFUL),
             RowsToFix(Urgency.FAILED, "Verifications of proofs given up", failed_proofs, text),
             RowsToFix(Urgency.WAITS, "Proofs that wait after platform errors", waiting_proofs, RETRY),
         ]
+
+    def _doubtful(self) -> QuerySet[Benchmark]:
+        """Return what hosts claimed before they were drained, and played, for leaderboards in force and open rounds."""
+        played = Benchmark.objects.filter(of_drained_hosts("worker"), state=Benchmark.State.PLAYED)
+        counting = played.filter(Q(round=None) | Q(round__state__in=Round.UNDER_WAY))
+        return counting.exclude(pk__in=benchmarks.needless().values("pk"))
 
     def _waiting(self) -> QuerySet[Benchmark]:
         """Return those that a worker may claim, now or when a pause after a fault ends."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.models import Team, User
 from accounts.selectors import is_member
@@ -30,6 +30,9 @@ SAMPLES = 20
 WINDOW = timedelta(hours=24)
 """The time in which the challenges of a team are counted."""
 
+REQUESTED_AGAIN = timedelta(minutes=10)
+"""For how long the same challenge of a person by a program is a repeated request, though it is played by then."""
+
 
 def challenge(*, submission: Submission, opponent: str, by: User) -> Challenge:
     """Request an unranked match of a ready submission against an opponent that `opponent_of` knows by this name.
@@ -38,11 +41,7 @@ def challenge(*, submission: Submission, opponent: str, by: User) -> Challenge:
     """
     entry = submission.repository.entry
     competition = entry.competition
-    if not is_member(by, entry.team):
-        raise Refusal(
-            f"{by} is not a member of {entry.team.name}",
-            fix=f"choose a submission of your own team, or ask the captain of {entry.team.name} to invite you",
-        )
+    _check_member(by, entry.team)
     check_open(competition)
     with transaction.atomic():
         # of two requests at once, the second one sees the first
@@ -73,6 +72,23 @@ def challenge(*, submission: Submission, opponent: str, by: User) -> Challenge:
         event_log.record("challenge", made, by=by, submission=submission.pk, opponent=chosen.name)
         worker_notifications.notify("workers.play")
     return made
+
+
+def challenge_once(*, submission: Submission, opponent: str, by: User) -> tuple[Challenge, bool]:
+    """Request a challenge as `challenge` does, unless it is there already; return it, and whether it is new.
+
+    So a program whose answer was lost may ask again. The same is one against this opponent that is not played yet, or
+    that `by` requested within `REQUESTED_AGAIN` and that is played.
+    """
+    team = submission.repository.entry.team
+    _check_member(by, team)
+    with transaction.atomic():
+        Team.objects.select_for_update(no_key=True).get(pk=team.pk)  # of two requests the second finds it
+        recent = Q(by=by, state=Challenge.State.PLAYED, requested_at__gt=clock.database_now() - REQUESTED_AGAIN)
+        known = _against(opponent, submission.challenges.filter(Q(state__in=Challenge.OPEN) | recent))
+        if known is not None:
+            return known, False
+        return challenge(submission=submission, opponent=opponent, by=by), True
 
 
 def challenges_left(entry: Entry) -> int:
@@ -131,14 +147,26 @@ def _counted(entry: Entry) -> QuerySet[Challenge]:
     return recent.exclude(state=Challenge.State.FAILED)
 
 
+def _check_member(by: User, team: Team) -> None:
+    if not is_member(by, team):
+        raise Refusal(
+            f"{by} is not a member of {team.name}",
+            fix=f"choose a submission of your own team, or ask the captain of {team.name} to invite you",
+        )
+
+
 def _check_new(submission: Submission, name: str) -> None:
     """Raise `Refusal` for a challenge that waits or is played already, as after a second click."""
-    unfinished = submission.challenges.filter(state__in=Challenge.OPEN)
-    same = next((each for each in unfinished if each.opponent_name == name), None)
+    same = _against(name, submission.challenges.filter(state__in=Challenge.OPEN))
     if same is not None:
         raise Refusal(
             f"{same} of {submission} against {name} is not played yet", fix="wait for its result, or choose another one"
         )
+
+
+def _against(name: str, challenges: QuerySet[Challenge]) -> Challenge | None:
+    """Return the newest of these challenges whose opponent is called so in requests."""
+    return next((each for each in challenges if each.opponent_name == name), None)
 
 
 def _needs_gpu(submission: Submission | None) -> bool:

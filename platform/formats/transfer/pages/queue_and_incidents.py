@@ -15,13 +15,8 @@ from formats.transfer.tournaments.boards import tournaments_in_force
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import KINDS, run_queue, stuck_runs
 from pages.formats import WorkQueue
-from pages.status.incident_types import REPLAY, RETRY, Incident, RowsToFix, Urgency
+from pages.status.incident_types import DOUBTFUL, REPLAY, RETRY, Incident, RowsToFix, Urgency
 from workers.selectors import of_drained_hosts
-
-DOUBTFUL = (
-    "The results of a host differed from those of others. New rules or another sample set measure all of them again."
-)
-"""What to do with runs of drained hosts: no played run is replayed."""
 
 
 def queue() -> WorkQueue:

@@ -18,6 +18,7 @@ from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, RepeatRun, Run, Tournament
 from formats.transfer.tracks import ATTACK_TRACKS
 from submissions.models import Player, Submission
+from submissions.removed_images import image_is_gone
 from submissions.selectors import ready_submissions, submitted_baselines
 
 AnyRun: TypeAlias = AttackRun | DefenceRun | RepeatRun
@@ -93,7 +94,7 @@ def entered_players(tournament: Tournament) -> tuple[set[int], set[int]]:
 
 def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
     """Return the baselines of all tracks that have been built from the files that this version bundles."""
-    rows = Player.objects.filter(competition=competition).exclude(Q(baseline="") | Q(tree_digest=""))
+    rows = Player.objects.filter(competition=competition, replaced_at=None).exclude(Q(baseline="") | Q(tree_digest=""))
     # of several builds from equal files, on other base images, the first one counts
     built = {(row.track_name, row.baseline, row.tree_digest): row for row in rows.order_by("-pk")}
     wanted = (
@@ -102,6 +103,19 @@ def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
         for name in track.baselines
     )
     return [(track, built[key]) for track, key in wanted if key in built]
+
+
+def lost_baselines(competition: Competition) -> set[int]:
+    """Return the keys of the baselines whose image the store does not have.
+
+    It is asked only about those with an unplayed run that had a fault, as one without its image has.
+    """
+    candidates = {player.pk: player for _, player in baseline_players(competition) if player.image}
+    faulty = {"faults__gt": 0, "state__in": UNPLAYED}
+    of_attacks = AttackRun.objects.filter(**faulty, attack__in=candidates).values_list("attack", flat=True)
+    of_defences = DefenceRun.objects.filter(**faulty, defence__in=candidates).values_list("defence", flat=True)
+    of_repeats = RepeatRun.objects.filter(**faulty, defence__in=candidates).values_list("defence", flat=True)
+    return {key for key in {*of_attacks, *of_defences, *of_repeats} if image_is_gone(candidates[key])}
 
 
 def participants(tournament: Tournament, outside: Sequence[Participant] | None = None) -> list[Participant]:

@@ -28,11 +28,13 @@ from formats.transfer.tournaments.selectors import (
     current_entrants,
     entered_players,
     entered_sides,
+    lost_baselines,
     newcomers,
     participants,
     progress_of_players,
 )
-from submissions.models import Submission
+from submissions.models import Player, Submission
+from submissions.removed_images import image_is_gone
 
 log = logging.getLogger(__name__)
 
@@ -83,11 +85,15 @@ def _is_in_force(tournament: Tournament, competition: Competition) -> bool:
 
 
 def missing_baselines() -> list[tuple[Track, str]]:
-    """Return the baselines that are to be built, of competitions that are public or have started, and not archived."""
+    """Return the baselines that are to be built, of competitions that are public or have started, and not archived.
+
+    One whose image is gone is built again, as another player.
+    """
     started = Q(public=True) | Q(starts_at__lte=clock.now())
     missing = []
     for competition in Competition.objects.filter(started, format=NAME, archived_at=None).order_by("pk"):
-        built = {(track.name, player.baseline) for track, player in baseline_players(competition)}
+        lost = lost_baselines(competition)
+        built = {(track.name, each.baseline) for track, each in baseline_players(competition) if each.pk not in lost}
         missing += [
             (track, name)
             for track in competition.tracks.all()
@@ -105,11 +111,26 @@ def make_baselines() -> int:
     made = 0
     for track, name in missing_baselines():
         try:
-            baseline_player(track, name, log.info)
+            _let_replace(baseline_player(track, name, log.info))
             made += 1
         except Exception as error:
             platform_error_report.report(log, error, "%s of %s cannot be built", name, track)
     return made
+
+
+def _let_replace(built: Player) -> None:
+    """Let a baseline play in place of earlier builds of the same files whose image is gone."""
+    same = Player.objects.filter(
+        competition=built.competition_id,
+        track_name=built.track_name,
+        baseline=built.baseline,
+        tree_digest=built.tree_digest,
+    )
+    earlier = same.filter(replaced_at=None).exclude(Q(pk=built.pk) | Q(image=""))
+    gone = [each.pk for each in earlier if image_is_gone(each)]
+    with transaction.atomic():
+        Player.objects.filter(pk__in=gone).update(replaced_at=clock.database_now())
+        Player.objects.filter(pk=built.pk, replaced_at__isnull=False).update(replaced_at=None)
 
 
 def advance(tournament: Tournament) -> None:

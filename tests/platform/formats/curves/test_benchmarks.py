@@ -20,7 +20,7 @@ from torch.nn.functional import one_hot
 
 from accounts.models import User
 from accounts.services import create_team
-from competitions.models import Competition, FrozenLeaderboards, Organiser, SampleSet
+from competitions.models import Competition, FrozenLeaderboards, Organiser, RulesVersion, SampleSet
 from competitions.selectors import rules_in_force
 from competitions.services import enter, import_competition
 from core import clock, object_store, worker_notifications
@@ -329,14 +329,19 @@ def test_a_platform_error_is_tried_again_and_costs_nothing(stage: Stage, client:
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
 
 
-def test_a_benchmark_that_is_given_up_refunds_the_slot(stage: Stage, client: Client, the_clock: FakeClock) -> None:
-    submission = stage.submit("owls", ALL)
-    use_slot(submission)
-    requests_and_scores.sweep()
+def give_up(the_clock: FakeClock) -> None:
+    """Claim what waits on two hosts, which fail."""
     for host in ("arena-1", "arena-2", "arena-1"):
         while (claimed := queue.claim(Worker(name=f"{host}/0", worker_class="cpu"))) is not None:
             assert claimed.kind.release(claimed.claim, fault="the disk is full")
         the_clock.forward(minutes=11)
+
+
+def test_a_benchmark_that_is_given_up_refunds_the_slot(stage: Stage, client: Client, the_clock: FakeClock) -> None:
+    submission = stage.submit("owls", ALL)
+    use_slot(submission)
+    requests_and_scores.sweep()
+    give_up(the_clock)
     assert {each.state for each in submission.benchmarks.all()} == {"failed"}
     assert slot_of(submission) == ("refunded", "fault")
     assert list(differing_slots()) == []
@@ -349,6 +354,22 @@ def test_a_benchmark_that_is_given_up_refunds_the_slot(stage: Stage, client: Cli
         benchmarks.replay(each, None, "the disk was emptied")
     stage.play()
     assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+    assert list(differing_slots()) == []
+
+
+def test_a_submission_with_a_score_keeps_its_slot_when_a_benchmark_under_new_rules_is_given_up(
+    stage: Stage, client: Client, the_clock: FakeClock
+) -> None:
+    submission = stage.submit("owls", ALL)
+    use_slot(submission)
+    stage.play()
+    assert stage.board(client) == ["1,Owls,owls 1,100.0,100.0,9.0"]
+    known = RulesVersion.objects.get()
+    RulesVersion.objects.create(competition=known.competition, version=2, values=known.values, created_at=clock.now())
+    requests_and_scores.sweep()
+    give_up(the_clock)
+    assert {each.state for each in submission.benchmarks.filter(rules__version=2)} == {"failed"}
+    assert slot_of(submission) == ("used", "")
     assert list(differing_slots()) == []
 
 
@@ -468,10 +489,27 @@ def test_benchmarks_that_nobody_plays_neither_wait_nor_need_an_organiser(stage: 
     withdrawn.benchmarks.filter(norm="l2").update(state=Benchmark.State.FAILED, faults=3)
     withdrawn.benchmarks.filter(norm="linf").update(host_faults=3)
     assert (shown.queue().waiting, shown.stuck_work()) == (5, 1)
-    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [3, 1, 0, 0]
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [3, 1, 0, 0, 0]
     withdraw(submission=withdrawn, by=withdrawn.submitted_by)
     assert (shown.queue().waiting, shown.stuck_work()) == (4, 0)
-    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [0, 0, 0, 0]
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [0, 0, 0, 0, 0]
+
+
+def test_benchmarks_that_a_drained_host_played_are_listed_while_they_count(stage: Stage, the_clock: FakeClock) -> None:
+    def listed() -> list[int]:
+        found = [each for each in page_formats["curves"].rows_to_fix() if each.title == "Benchmarks on drained hosts"]
+        return [len(each.rows) for each in found]
+
+    submission = stage.submit("owls", ALL)
+    stage.play()
+    Worker.objects.create(name="bad/0", worker_class="cpu", started_at=the_clock.at, last_seen_at=the_clock.at)
+    submission.benchmarks.filter(norm="l2").update(worker="bad/0")
+    assert listed() == [0]
+    Host.objects.create(name="bad", doubtful_until=the_clock.at)
+    assert listed() == [3]
+    known = rules_in_force(stage.competition)
+    RulesVersion.objects.create(competition=stage.competition, version=2, values=known.values, created_at=clock.now())
+    assert listed() == [0], "the new rules measure all of them again"
 
 
 def test_a_page_says_why_a_submission_has_its_rank_under_each_threat_model(stage: Stage, client: Client) -> None:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.core.files.storage import storages
 from django.utils import timezone
 from docker.errors import ImageNotFound
 from pytest_django import Settings
@@ -111,6 +112,27 @@ def test_a_missing_image_is_fetched_and_a_lost_one_is_a_platform_error_and_never
     first.refresh_from_db()
     assert player_builds.build(submission, lambda line: None) == second, "its image can be had"
     sandbox.client.images.remove(second.image, force=True)
+    assert player_builds.build(submission, lambda line: None) == second, "the store has it"
+    sandbox.client.images.remove(second.image, force=True)
+
+
+def test_equal_content_is_not_built_again_on_another_host(
+    changing: Callable[[], Submission], sandbox: DockerSandbox
+) -> None:
+    def stored() -> set[Path]:
+        return set(Path(storages["objects"].path("")).glob("*/*"))
+
+    submission = changing()
+    first = player_builds.build(submission, lambda line: None)
+    known = stored()
+    sandbox.client.images.remove(first.image, force=True)
+    lines: list[str] = []
+
+    assert player_builds.build(submission, lines.append) == first
+
+    assert lines == ["the image is already built"]
+    assert stored() == known, "nothing that belongs to no player"
+    sandbox.client.images.remove(first.image, force=True)
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from accounts.services import issue_token
 from formats.query.challenges.models import Challenge
-from formats.query.challenges.services import challenge
+from formats.query.challenges.services import challenge, challenges_left
 from submissions.models import Submission
+from tests.platform.conftest import FakeClock
 
 Program = Callable[..., APIClient]
 
@@ -132,6 +133,26 @@ def test_a_program_requests_and_reads_challenges(model: Submission, program: Pro
     assert "samples" not in reader.get(address).json()["results"][0]
     assert reader.get(f"{address}/{number}").json() == made.json()
     assert reader.get(f"{address}/{number + 1}").json()["code"] == "not-found"
+
+
+def test_a_repeated_request_of_a_program_gets_the_first_challenge_and_counts_once(
+    model: Submission, program: Program, alice: User, bob: User, the_clock: FakeClock
+) -> None:
+    def request(by: User) -> tuple[int, int]:
+        answer = program(by).post(address, {"opponent": "gaussian-noise"}, format="json")
+        return answer.status_code, answer.json()["number"]
+
+    address = f"/api/v1/submissions/{model.pk}/challenges"
+    first = request(bob)[1]
+    assert (request(bob), request(alice)) == ((200, first), (200, first))
+    Challenge.objects.update(state=Challenge.State.PLAYED)
+    assert request(bob) == (200, first)
+    assert challenges_left(model.repository.entry) == 4
+    the_clock.forward(minutes=10)
+    code, second = request(bob)
+    assert (code, second != first) == (201, True)
+    Challenge.objects.update(state=Challenge.State.FAILED)
+    assert request(bob)[0] == 201
 
 
 def test_problems_of_the_api_name_cause_and_fix(

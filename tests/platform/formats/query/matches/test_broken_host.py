@@ -313,7 +313,7 @@ def test_a_host_out_of_service_claims_nothing_until_its_check_is_due(
     game: Game, sandbox_program: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = clock.now()
-    monkeypatch.setattr(clock, "now", lambda: now)
+    monkeypatch.setattr(clock, "database_now", lambda: now)
     game.play()
     sandbox_program.remove()
     game.play()

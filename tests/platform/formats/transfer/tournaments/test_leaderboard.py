@@ -11,6 +11,7 @@ import pytest
 from accounts.models import User
 from competitions.models import Competition
 from competitions.sample_store import samples_of
+from core import object_store
 from core.errors import Fault
 from evaluation.formats.transfer.runner.play_match import TransferMatch, play
 from evaluation.formats.transfer.runner.transfer_player import TransferPlayer
@@ -19,7 +20,7 @@ from formats.transfer.tournaments import pair_totals, services
 from formats.transfer.tournaments.boards import best_of, board_of
 from formats.transfer.tournaments.engine_runs import rules_of
 from formats.transfer.tournaments.player_builds import ready_player
-from formats.transfer.tournaments.selectors import current_entrants
+from formats.transfer.tournaments.selectors import baseline_players, current_entrants
 from formats.transfer.tournaments.tournament_verification import differing
 from submissions.models import Player, Submission
 from submissions.services import end_baseline, make_baseline
@@ -105,6 +106,26 @@ def test_an_upgrade_with_other_files_of_a_baseline_replaces_its_player(transfer:
     commit_all(tournament)
     attacks = board_of(transfer.tracks.get(name="attack"))
     assert [row.player for row in attacks.rows] == [Player.objects.get(baseline="noop", digest__gt="sha256:1").pk]
+
+
+def test_a_baseline_whose_image_is_gone_is_built_again_and_takes_its_place(transfer: Competition) -> None:
+    services.make_baselines()
+    # built on another base image; the store has its image, until somebody empties it
+    image = object_store.put(b"a configuration")
+    Player.objects.update(digest="sha256:1", image=f"sha256:{image}")
+    lost = Player.objects.get()
+    tournament = services.make_tournament(transfer)
+    services.advance(tournament)
+    assert tournament.attack_runs.update(faults=1) == 2
+    assert services.make_baselines() == 0
+
+    object_store.remove(image)
+    assert (services.make_baselines(), services.make_baselines()) == (1, 0)
+
+    services.advance(tournament)
+    ((_, built),) = baseline_players(transfer)
+    assert built != lost
+    assert set(tournament.attack_runs.values_list("attack", "faults")) == {(built.pk, 0)}
 
 
 def test_a_submission_that_was_made_a_baseline_plays_on_beside_an_older_one_of_its_team(

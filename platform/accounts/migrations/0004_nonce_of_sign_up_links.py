@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from django.db import migrations, models
+
+import core.signed_keys
+
+
+class Migration(migrations.Migration):
+    """Give new rows a nonce. Those that exist keep the keys that were sent, without one."""
+
+    dependencies = [
+        ("accounts", "0003_device_logins"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="signuplink",
+            name="nonce",
+            field=models.CharField(blank=True, default="", editable=False, max_length=16),
+        ),
+        migrations.AlterField(
+            model_name="signuplink",
+            name="nonce",
+            field=models.CharField(blank=True, default=core.signed_keys.new_nonce, editable=False, max_length=16),
+        ),
+    ]
