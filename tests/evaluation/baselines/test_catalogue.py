@@ -94,7 +94,7 @@ DIGESTS = {
     "targeted-interpolation": "sha256:f64972f1e83db1dfab0957a24993c438b0c20677012706c6bbacc9f7be2af59e",
     "targeted-iterative-transfer": "sha256:8b8f2199d59b616798af2869e5f98419ab32a710ac0faec760c93513a74e83d0",
     "targeted-pars-opt": "sha256:255188aacf9016ca78d287432209416bde8eebc59abfe47664044aac9a144d24",
-    "targeted-pointwise": "sha256:4aefcf4066a76b88d62f3e7fd2a6f18521ca9579beada8aa788d0f658d061645",
+    "targeted-pointwise": "sha256:ca2eea79c57e4ff40cd8a922bf7823470be65cd6c23a55150715e8e99e57de42",
     "targeted-prior-opt": "sha256:1247494a4aeb58108cc1a92921741e915e162017bf63b1eb60cb5e260cf67a78",
     "targeted-qeba": "sha256:268c412e9f830ff397e05b9e158de1570f4b2a6e721434ebecf4d99add8b1433",
     "targeted-tangent": "sha256:d12956ae93a0441280430c19d8135eac8a11326b42105387fefee2a0b645237f",
