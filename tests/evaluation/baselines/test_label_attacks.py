@@ -135,6 +135,14 @@ def test_it_goes_on_from_the_first_start_that_is_adversarial(loaded_main: LoadMa
     assert handle.best_distance < label_steps.length(last - image) / 255
 
 
+@pytest.mark.parametrize("name", ["adaptive-ensemble", "boundary", "evolutionary"])
+def test_it_uses_up_a_larger_budget_than_that_of_2018(loaded_main: LoadMain, name: str) -> None:
+    image = clean_image()
+    handle = handle_of(linear(image, low_normal(), FAR / 4), image, budget=1500)
+    run(loaded_main, name, handle, image)
+    assert handle.queries_left < 100  # images that were asked before are free
+
+
 def test_a_search_ends_before_the_boundary() -> None:
     image, normal = clean_image(), low_normal()
     point = image + 500 * normal
