@@ -57,7 +57,7 @@ def transferred(model, image, surrogates, label, target):
     """Return the boundary point on the line to the first adversarial of a surrogate that the model takes, or None."""
     images, clean = as_input(image[np.newaxis]), image.astype(np.float64)
     criterion = Misclassification if target is None else TargetedMisclassification
-    method = L2ProjectedGradientDescentAttack(steps=START_STEPS, random_start=False)
+    method = L2ProjectedGradientDescentAttack(rel_stepsize=2 / START_STEPS, steps=START_STEPS, random_start=False)
     for size in START_SIZES:
         for surrogate in surrogates:
             bounded = PyTorchModel(surrogate, bounds=(0, 1), device="cpu")

@@ -170,6 +170,20 @@ def test_the_belief_follows_a_surrogate_that_is_right_and_leaves_another_alone(
     assert found["wrong"] == pytest.approx(found["none"], rel=0.2)
 
 
+def test_the_first_image_of_a_surrogate_fills_the_ball_of_its_size(load_main: LoadMain) -> None:
+    module, image, normal = load_main("biased-boundary"), clean_image(), low_normal()
+    asked: list[float] = []
+
+    def answer(queried: Floats) -> int:
+        asked.append(label_steps.length(queried - image) / 255)
+        return 0
+
+    model = handle_of(image, answer, 20)
+    assert module.transferred(model, image, [Linear(image, normal, FAR)], 0, None) is None
+    assert len(asked) == len(module.START_SIZES)
+    assert asked[0] == pytest.approx(module.START_SIZES[0], rel=0.01)
+
+
 def test_a_biased_step_ends_at_its_share_of_the_distance(load_main: LoadMain) -> None:
     module = load_main("biased-boundary")
     rng = np.random.default_rng(5)
