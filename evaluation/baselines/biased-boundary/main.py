@@ -29,9 +29,7 @@ JITTER_PERIOD, JITTER_STEP = 5, 0.005
 def attack(model, image, label, *, target, rng):
     """Walk along the boundary towards the image until the budget is used up."""
     clean, surrogates = image.astype(np.float64), surrogates_for(image, label, target)
-    point = transferred(model, image, surrogates, label, target)
-    if point is None:
-        point = starting_point(model, clean, target, rng)
+    point = first_point(model, image, surrogates, label, target, rng)
     if point is None:
         return
     for _ in range(ITERATIONS):
@@ -51,6 +49,19 @@ def attack(model, image, label, *, target, rng):
                 break
         if model.queries_left == left:
             return
+
+
+def first_point(model, image, surrogates, label, target, rng):
+    """Return the boundary point on the line to what transfers from a surrogate, else to a far point, or None.
+
+    With a target it is the nearer one of both: images of the class may be nearer than what transfers.
+    """
+    clean = image.astype(np.float64)
+    point = transferred(model, image, surrogates, label, target)
+    if point is not None and target is None:
+        return point
+    found = [one for one in (point, starting_point(model, clean, target, rng)) if one is not None]
+    return min(found, key=lambda one: length(one - clean), default=None)
 
 
 def transferred(model, image, surrogates, label, target):

@@ -82,7 +82,8 @@ def start_at_a_far_image(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleTyp
     """Gives a program one far point, in place of noise and of the images in `starts.npz`."""
 
     def give(module: ModuleType, point: Floats) -> None:
-        steps = next(getattr(module, name) for name in ("walking", "starting_point", "bisect") if hasattr(module, name))
+        names = ("walking", "starting_point", "bisect", "is_adversarial")
+        steps = next(getattr(module, name) for name in names if hasattr(module, name))
         monkeypatch.setitem(steps.__globals__, "far_points", lambda image, target, rng: iter([point]))
 
     return give
