@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from evaluation.cli.output import OUT, print_json, print_table, progress_bar
-from evaluation.cli.positive_number import positive
+from evaluation.cli.positive_number import not_negative, positive
 from evaluation.formats.query.tournament.simulated_players import REGIMES
 from evaluation.formats.query.tournament.simulation import SAMPLES, TRUTH_SAMPLES, simulate
 from evaluation.formats.query.tournament.simulation_estimates import (
@@ -52,7 +52,9 @@ def add_parser(subcommands: Any) -> None:
     command.add_argument(
         "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="number of parallel processes"
     )
-    command.add_argument("--seed", type=_seed, default=7, help="seed that makes the tournaments repeatable (default 7)")
+    command.add_argument(
+        "--seed", type=not_negative, default=7, help="seed that makes the tournaments repeatable (default 7)"
+    )
     command.add_argument("--per-regime", action="store_true", help="add the lines of each regime")
     command.add_argument("--json", action="store_true", help="print the lines as JSON")
     command.set_defaults(run=run)
@@ -108,10 +110,3 @@ def _regimes(text: str) -> tuple[str, ...]:
         if name not in REGIMES:
             raise argparse.ArgumentTypeError(f"unknown regime {name!r}: choose from {', '.join(REGIMES)}")
     return names
-
-
-def _seed(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
-    return number

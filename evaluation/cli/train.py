@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.cli.output import ERR, print_json, progress_bar, say
-from evaluation.cli.positive_number import positive
+from evaluation.cli.positive_number import not_negative, positive
 
 _LINE_SECONDS = 60.0
 """Time between two lines about the progress where no bar can be shown."""
@@ -39,7 +39,7 @@ def add_parser(subcommands: Any) -> None:
         help="digits (default), or tiny-imagenet:DIR, cifar10:DIR or folder:DIR",
     )
     command.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of weights and report")
-    command.add_argument("--seed", type=int, default=0, help="random seed (default 0)")
+    command.add_argument("--seed", type=not_negative, default=0, help="random seed (default 0)")
     command.add_argument("--device", default="cpu", help="cpu (default), cuda or cuda:N")
     command.add_argument("--precision", default="auto", help="auto (default), float32, bfloat16 or float16")
     command.add_argument("--epochs", type=positive, help="number of epochs")
@@ -64,7 +64,7 @@ def add_parser(subcommands: Any) -> None:
     )
     command.add_argument(
         "--robust-samples",
-        type=int,
+        type=not_negative,
         default=200,
         metavar="N",
         help="images to attack afterwards (default 200)",

@@ -19,6 +19,9 @@ from evaluation.training.resnet import resnet18, resnet50
 
 ARCHITECTURES = ("small", "compact", "resnet18", "resnet50")
 
+LEAST_SIDE = 4
+"""Pixels of a side of the smallest images for `small`, for `compact`, which sees their halves, and for a filter."""
+
 
 def build_network(architecture: str, classes: int, noise_level: float, shape: ImageShape) -> nn.Module:
     """Return an untrained network with one of the names in `ARCHITECTURES`.
@@ -34,12 +37,23 @@ def build_network(architecture: str, classes: int, noise_level: float, shape: Im
         return resnet18(classes, noise_level, shape.height)
     if architecture == "resnet50":
         return resnet50(classes, noise_level, shape.height)
+    check_side(architecture, shape)
     if noise_level and shape.height != 64:
         raise Refusal(
             f"the noise of --arch {architecture} is made for images of 64 x 64 pixels, these have {shape.height}",
             fix="use --arch resnet18, or another recipe",
         )
     return (CompactResNet if architecture == "compact" else SmallResNet)(classes, noise_level)
+
+
+def check_side(architecture: str, shape: ImageShape) -> None:
+    """Raise `Refusal` for images that are too small for an architecture with a least side."""
+    if min(shape.height, shape.width) < LEAST_SIDE:
+        raise Refusal(
+            f"--arch {architecture} takes images of at least {LEAST_SIDE} x {LEAST_SIDE} pixels, these have "
+            f"{shape.height} x {shape.width}",
+            fix="use another --arch, or a data set of larger images",
+        )
 
 
 def cifar_network(recipe: str, architecture: str, classes: int, shape: ImageShape) -> nn.Module:

@@ -119,7 +119,7 @@ def nearest_rows(classifier: nn.Linear, features: Tensor, labels: Tensor, classe
     logits = functional.linear(features.float(), classifier.weight, classifier.bias)
     totals = torch.zeros(classes, logits.shape[1], device=logits.device)
     rows = totals.index_add_(0, labels, logits.log_softmax(1)).argmax(1)
-    head = nn.Linear(classifier.in_features, classes)
+    head = nn.Linear(classifier.in_features, classes, device=classifier.weight.device)
     head.load_state_dict({"weight": classifier.weight[rows], "bias": classifier.bias[rows]})
     return head
 

@@ -21,7 +21,7 @@ from evaluation.baselines.shared.weighted_ensemble import WeightedEnsemble
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import Images, ImageShape
 from evaluation.training import linear_head_training
-from evaluation.training.architectures import ARCHITECTURES, build_network, cifar_network
+from evaluation.training.architectures import ARCHITECTURES, build_network, check_side, cifar_network
 from evaluation.training.checkpoint import Checkpoints, discard_checkpoint
 from evaluation.training.measure import accuracy, robustness
 from evaluation.training.perceptron_run import train_numpy
@@ -140,6 +140,8 @@ def _train_network(
 def _train_head(
     data: TrainingData, settings: Settings, out: Path, device: torch.device, *, progress: Progress, command: str
 ) -> TrainingReport:
+    if linear_head_training.smoothing(settings.arch):
+        check_side(settings.arch, ImageShape(*data.images.shape[1:]))
     iterations = settings.epochs or linear_head_training.ITERATIONS
     places = linear_head_training.first_of_each_class(data.labels, settings.images_per_class)
     images = len(places)

@@ -18,7 +18,7 @@ DDN_STEPS = 50
 DOUBLINGS = 9  # the most times that a perturbation is doubled, or halved, until the model's label changes
 BISECTIONS = 10
 SPHERICAL_STEP, SOURCE_STEP, STEPS_BETWEEN_UPDATES = 0.1, 0.005, 5  # of the Boundary Attack
-STEPS = 1000  # of the Boundary Attack: the budget ends it earlier
+LEAST_STEPS = 1000  # of the Boundary Attack, or as many as queries are left: the budget ends it earlier
 
 
 def attack(model, image, label, *, target, rng):
@@ -31,7 +31,7 @@ def attack(model, image, label, *, target, rng):
     if model.best is None or not model.best_distance:  # from the image itself, there is no way to walk
         return
     walk = BoundaryAttack(
-        steps=STEPS,
+        steps=max(LEAST_STEPS, model.queries_left),
         spherical_step=SPHERICAL_STEP,
         source_step=SOURCE_STEP,
         update_stats_every_k=STEPS_BETWEEN_UPDATES,

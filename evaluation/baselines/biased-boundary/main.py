@@ -29,9 +29,7 @@ JITTER_PERIOD, JITTER_STEP = 5, 0.005
 def attack(model, image, label, *, target, rng):
     """Walk along the boundary towards the image until the budget is used up."""
     clean, surrogates = image.astype(np.float64), surrogates_for(image, label, target)
-    point = transferred(model, image, surrogates, label, target)
-    if point is None:
-        point = starting_point(model, clean, target, rng)
+    point = first_point(model, image, surrogates, label, target, rng)
     if point is None:
         return
     for _ in range(ITERATIONS):
@@ -53,11 +51,24 @@ def attack(model, image, label, *, target, rng):
             return
 
 
+def first_point(model, image, surrogates, label, target, rng):
+    """Return the boundary point on the line to what transfers from a surrogate, else to a far point, or None.
+
+    With a target it is the nearer one of both: images of the class may be nearer than what transfers.
+    """
+    clean = image.astype(np.float64)
+    point = transferred(model, image, surrogates, label, target)
+    if point is not None and target is None:
+        return point
+    found = [one for one in (point, starting_point(model, clean, target, rng)) if one is not None]
+    return min(found, key=lambda one: length(one - clean), default=None)
+
+
 def transferred(model, image, surrogates, label, target):
     """Return the boundary point on the line to the first adversarial of a surrogate that the model takes, or None."""
     images, clean = as_input(image[np.newaxis]), image.astype(np.float64)
     criterion = Misclassification if target is None else TargetedMisclassification
-    method = L2ProjectedGradientDescentAttack(steps=START_STEPS, random_start=False)
+    method = L2ProjectedGradientDescentAttack(rel_stepsize=2 / START_STEPS, steps=START_STEPS, random_start=False)
     for size in START_SIZES:
         for surrogate in surrogates:
             bounded = PyTorchModel(surrogate, bounds=(0, 1), device="cpu")

@@ -1,4 +1,4 @@
-"""CGBA-H (Reza et al. 2023): searches along semicircles, in the subspace of low frequencies."""
+"""CGBA (Reza et al. 2023): searches along semicircles, in the subspace of low frequencies."""
 
 from __future__ import annotations
 

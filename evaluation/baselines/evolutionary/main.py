@@ -23,7 +23,7 @@ def attack(model, image, label, *, target, rng):
     stretch = Stretch(image.shape)
     variances, path = np.ones(stretch.grid), np.zeros(stretch.grid)
     towards, successes = TOWARDS, 0
-    for trial in range(1, ITERATIONS):
+    for trial in range(1, max(ITERATIONS, model.queries_left) + 1):
         if length(point - clean) < 1:
             return
         drawn = rng.standard_normal(stretch.grid) * np.sqrt(variances)

@@ -32,7 +32,7 @@ def attack(model, image, label, *, target, rng):
 
 
 def direction(network, image, label, radius):
-    """Return the unit vector from the image to its adversarial for a surrogate in a ball of this radius."""
+    """Return the unit vector from the image to its adversarial for a surrogate in a ball of this radius, or zeros."""
     surrogate = PyTorchModel(network, bounds=(0, 1), device="cpu")
     method = L2BasicIterativeAttack(rel_stepsize=2 / GRADIENT_STEPS, steps=GRADIENT_STEPS)
     images = as_input(np.broadcast_to(image, (*image.shape[:2], 3))[np.newaxis])  # one channel thrice
@@ -40,7 +40,7 @@ def direction(network, image, label, radius):
     change = (moved - images)[0].permute(1, 2, 0).double().numpy()
     if image.shape[2] == 1:
         change = change.sum(2, keepdims=True)
-    return change / np.linalg.norm(change)
+    return change / (np.linalg.norm(change) or 1.0)
 
 
 def search_line(model, clean, unit):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from biased_boundary import transferred
-from label_steps import ITERATIONS, LowFrequencies, is_adversarial, length, normal_at, starting_point, unit
+from biased_boundary import first_point
+from label_steps import ITERATIONS, LowFrequencies, is_adversarial, length, normal_at, unit
 from prior_opt import FIRST_STRIDE, PROBE, PROBES, across, boundary_on, descend, gradient, prior
 from surrogate_networks import surrogates_for
 
@@ -20,9 +20,7 @@ def attack(model, image, label, *, target, rng):
     """Turn the ray from the image down the gradient of the boundary's distance until the budget is used up."""
     clean, surrogates = image.astype(np.float64), surrogates_for(image, label, target)
     frequencies = LowFrequencies(image.shape, KEPT)
-    point = transferred(model, image, surrogates, label, target)
-    if point is None:
-        point = starting_point(model, clean, target, rng)
+    point = first_point(model, image, surrogates, label, target, rng)
     if point is None:
         return
     unmeasured = max(1.0, unmeasured_ratio(math.prod(frequencies.coefficients) - len(surrogates)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from biased_boundary import transferred
+from biased_boundary import first_point
 from label_steps import (
     ITERATIONS,
     LEAST_ROOT_MEAN_SQUARE,
@@ -13,7 +13,6 @@ from label_steps import (
     is_adversarial,
     length,
     normal_at,
-    starting_point,
     unit,
 )
 from network import as_input
@@ -37,9 +36,7 @@ def attack(model, image, label, *, target, rng):
     """Turn the ray from the image down the gradient of the boundary's distance until the budget is used up."""
     clean, surrogates = image.astype(np.float64), surrogates_for(image, label, target)
     frequencies = LowFrequencies(image.shape, KEPT)
-    point = transferred(model, image, surrogates, label, target)
-    if point is None:
-        point = starting_point(model, clean, target, rng)
+    point = first_point(model, image, surrogates, label, target, rng)
     if point is None:
         return
     stride = FIRST_STRIDE

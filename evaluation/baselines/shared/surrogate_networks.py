@@ -23,6 +23,9 @@ else:  # in a submission
 MARGIN = 0.5
 """By which a surrogate's logit of the true label is at least ahead of the others on the clean image."""
 
+LEAST_SIDE = 4
+"""Pixels of a side of the first kernel of the networks: they cannot see smaller images."""
+
 NETWORKS = [
     load_network(file).requires_grad_(False) for file in sorted(Path(__file__).parent.glob("surrogate-*.safetensors"))
 ]
@@ -43,11 +46,11 @@ class Surrogate(nn.Module):
 
 
 def surrogates_for(image: NDArray[np.uint8], label: int | None, target: int | None) -> list[Surrogate]:
-    """Return the surrogates that know the label, or the target, and take the number of channels.
+    """Return the surrogates that know the label, or the target, and take images of this size and number of channels.
 
     One that is wrong on the image is made right by a bonus for the true label: else nothing could change its answer.
     """
-    if image.shape[2] not in (1, 3):
+    if image.shape[2] not in (1, 3) or min(image.shape[:2]) < LEAST_SIDE:
         return []
     found = []
     for network in NETWORKS:

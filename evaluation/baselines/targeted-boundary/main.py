@@ -13,7 +13,7 @@ from gauntlet.foolbox_adapter import FoolboxModel
 
 STARTS = dict(np.load(Path(__file__).with_name("starts.npz"), allow_pickle=False))
 BISECTIONS = 10
-STEPS = 1000  # the budget ends the attack earlier
+LEAST_STEPS = 1000  # or as many as queries are left: the budget ends the attack earlier
 
 
 def attack(model, image, label, *, target, rng):
@@ -21,7 +21,8 @@ def attack(model, image, label, *, target, rng):
     start = starting_point(model, image.astype(np.float64), target)
     if start is None or np.array_equal(start, image):  # from the image itself, there is no way to walk
         return None
-    walk = BoundaryAttack(steps=STEPS, spherical_step=0.1, source_step=0.005, update_stats_every_k=5)
+    steps = max(LEAST_STEPS, model.queries_left)
+    walk = BoundaryAttack(steps=steps, spherical_step=0.1, source_step=0.005, update_stats_every_k=5)
     clean = image[np.newaxis].astype(np.float32) / 255
     walk.run(
         FoolboxModel(model),

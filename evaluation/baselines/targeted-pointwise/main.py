@@ -24,14 +24,14 @@ class BlockModel(Model):
         self._model = FoolboxModel(model)
         self._clean = clean.astype(np.float32) / 255
         self._change = start.astype(np.float32) / 255 - self._clean
+        self._rows, self._columns = (np.arange(side) * BLOCKS // side for side in clean.shape[:2])
 
     @property
     def bounds(self):
         return Bounds(0, 1)
 
     def __call__(self, shares):
-        side = len(self._clean) // BLOCKS
-        mask = np.repeat(np.repeat(shares.raw, side, axis=1), side, axis=2)
+        mask = shares.raw[:, self._rows][:, :, self._columns]
         return type(shares)(self._model(self._clean + mask * self._change))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evaluation.datasets.load import load_dataset
 from evaluation.domain.players import TrackName
-from evaluation.formats.query.catalogue import TINY_IMAGENET, Baseline, baselines
+from evaluation.formats.query.catalogue import TINY_IMAGENET, Baseline, baselines, find_baseline
 from gauntlet import BudgetExhausted, ModelHandle
 from gauntlet.foolbox_adapter import FoolboxModel
 from gauntlet.handle import Clock
@@ -170,6 +170,25 @@ def test_it_takes_images_of_any_shape(loaded_main: LoadMain, baseline: Baseline,
     # the start images of the targeted attacks have another shape, and surrogates need none
     needs_start = baseline.track is TrackName.TARGETED and "network.py" not in baseline.parts
     assert (handle.best is None) == needs_start
+
+
+@pytest.mark.parametrize("shape", [(20, 31, 3), (8, 8, 3)])
+def test_blocks_cover_start_images_of_any_size(
+    loaded_main: LoadMain, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int]
+) -> None:
+    """One corner alone makes the class: all other blocks are reset."""
+    baseline, clean = find_baseline("targeted-pointwise"), clean_image(shape)
+    monkeypatch.setitem(loaded_main(baseline.name).STARTS, "images", 255 - clean[np.newaxis])
+    monkeypatch.setitem(loaded_main(baseline.name).STARTS, "labels", np.array([1]))
+    clean[-1, -1] = 0
+
+    def predict(images: Images) -> NDArray[np.int64]:
+        return (images[:, -1, -1, 0] > 50).astype(np.int64)
+
+    found = attack_one(loaded_main, baseline, predict, clean, budget=BUDGET).best
+    assert found is not None
+    assert found[-1, -1, 0] > 50
+    assert np.array_equal(found[:-3, :-3], clean[:-3, :-3])
 
 
 def test_gaussian_noise_is_foolboxs(loaded_main: LoadMain) -> None:

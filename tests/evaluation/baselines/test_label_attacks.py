@@ -82,7 +82,8 @@ def start_at_a_far_image(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleTyp
     """Gives a program one far point, in place of noise and of the images in `starts.npz`."""
 
     def give(module: ModuleType, point: Floats) -> None:
-        steps = next(getattr(module, name) for name in ("walking", "starting_point", "bisect") if hasattr(module, name))
+        names = ("walking", "starting_point", "bisect", "is_adversarial")
+        steps = next(getattr(module, name) for name in names if hasattr(module, name))
         monkeypatch.setitem(steps.__globals__, "far_points", lambda image, target, rng: iter([point]))
 
     return give
@@ -133,6 +134,14 @@ def test_it_goes_on_from_the_first_start_that_is_adversarial(loaded_main: LoadMa
     run(loaded_main, name, handle, image)
     assert handle.best is not None
     assert handle.best_distance < label_steps.length(last - image) / 255
+
+
+@pytest.mark.parametrize("name", ["adaptive-ensemble", "boundary", "evolutionary"])
+def test_it_uses_up_a_larger_budget_than_that_of_2018(loaded_main: LoadMain, name: str) -> None:
+    image = clean_image()
+    handle = handle_of(linear(image, low_normal(), FAR / 4), image, budget=1500)
+    run(loaded_main, name, handle, image)
+    assert handle.queries_left < 100  # images that were asked before are free
 
 
 def test_a_search_ends_before_the_boundary() -> None:

@@ -113,11 +113,19 @@ def test_the_gradient_of_a_surrogate_that_is_right_leads_to_the_optimum(
     assert FAR - 1 <= found <= 1.03 * (along_signs if name in BY_SIGNS else FAR)
 
 
+@pytest.mark.parametrize("shape", [(64, 64, 2), (3, 5, 3)])
 @every_attack
-def test_surrogates_are_left_out_where_an_image_has_two_channels(load_main: LoadMain, name: str) -> None:
-    image = clean_image((64, 64, 2))
-    found = run(load_main(name), image, name, lambda queried: int(np.abs(queried - image).mean() > 1), 40)
+def test_surrogates_are_left_out_where_they_cannot_see_an_image(
+    loaded_main: LoadMain, name: str, shape: tuple[int, int, int]
+) -> None:
+    image = clean_image(shape)
+    found = run(loaded_main(name), image, name, lambda queried: int(np.abs(queried - image).mean() > 1), 40)
     assert np.isfinite(found) == (not name.startswith("targeted-"))
+
+
+def test_a_surrogate_that_does_not_move_an_image_is_no_direction(loaded_main: LoadMain) -> None:
+    name, image = "iterative-transfer", np.zeros((8, 8, 3), np.uint8)  # a surrogate points below black
+    assert np.isfinite(run(loaded_main(name), image, name, lambda queried: int(queried.mean() > 1), 40))
 
 
 @pytest.mark.parametrize("name", [*ATTACKS, *FIRST_ATTACKS])
@@ -168,6 +176,20 @@ def test_the_belief_follows_a_surrogate_that_is_right_and_leaves_another_alone(
         found[case] = run(module, image, name, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 150)
     assert found["right"] < 1.1 * FAR < found["none"]
     assert found["wrong"] == pytest.approx(found["none"], rel=0.2)
+
+
+def test_the_first_image_of_a_surrogate_fills_the_ball_of_its_size(load_main: LoadMain) -> None:
+    module, image, normal = load_main("biased-boundary"), clean_image(), low_normal()
+    asked: list[float] = []
+
+    def answer(queried: Floats) -> int:
+        asked.append(label_steps.length(queried - image) / 255)
+        return 0
+
+    model = handle_of(image, answer, 20)
+    assert module.transferred(model, image, [Linear(image, normal, FAR)], 0, None) is None
+    assert len(asked) == len(module.START_SIZES)
+    assert asked[0] == pytest.approx(module.START_SIZES[0], rel=0.01)
 
 
 def test_a_biased_step_ends_at_its_share_of_the_distance(load_main: LoadMain) -> None:

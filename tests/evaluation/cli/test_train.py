@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def test_the_report_has_the_whole_command_and_no_path_of_this_host(
     gauntlet: Callable[..., Any], tmp_path: Path
@@ -51,3 +53,10 @@ def test_it_rejects_unknown_recipes(gauntlet: Callable[..., Any], tmp_path: Path
     status, _, err = gauntlet("train", "adversarial", "--out", tmp_path)
     assert status == 2
     assert "logit-pairing" in err
+
+
+@pytest.mark.parametrize("option", ["--seed", "--robust-samples"])
+def test_it_rejects_numbers_below_zero(gauntlet: Callable[..., Any], tmp_path: Path, option: str) -> None:
+    status, _, err = gauntlet("train", "numpy", option, -1, "--epochs", 1, "--out", tmp_path)
+    assert status == 2
+    assert f"argument {option}: must not be negative" in err

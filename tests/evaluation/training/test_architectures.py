@@ -44,3 +44,13 @@ def test_noise_of_a_residual_network_fits_other_images() -> None:
 def test_it_rejects_images_that_do_not_fit(arch: str, shape: ImageShape, named: str) -> None:
     with pytest.raises(Refusal, match=named):
         build_network(arch, 10, 0.5, shape)
+
+
+@pytest.mark.parametrize("arch", ["small", "compact"])
+def test_it_rejects_images_smaller_than_the_first_kernel(arch: str) -> None:
+    with pytest.raises(Refusal, match="at least 4 x 4 pixels, these have 3 x 3") as refused:
+        build_network(arch, 10, 0.0, ImageShape(3, 3, 3))
+    assert refused.value.fix
+    network = build_network(arch, 10, 0.0, ImageShape(4, 4, 3))
+    halved = 2 if arch == "compact" else 4
+    assert network(torch.rand(2, 3, halved, halved)).shape == (2, 10)

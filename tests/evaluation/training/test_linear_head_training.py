@@ -182,6 +182,19 @@ def test_an_adapted_head_begins_with_the_nearest_rows_and_stays_near_them() -> N
     assert (head(features).argmax(1) == labels).all()
 
 
+def test_nearest_rows_stay_on_the_device_of_the_classifier() -> None:
+    """As the features and the head that is fitted: torch adds nothing of two devices."""
+    classifier, features = nn.Linear(8, 7, device="meta"), torch.empty(4, 8, device="meta")
+    found = nearest_rows(classifier, features, torch.zeros(4, dtype=torch.int64, device="meta"), 2)
+    assert found.weight.device.type == "meta"
+
+
+def test_a_filter_rejects_images_smaller_than_itself(tmp_path: Path, made_up: Callable[..., str]) -> None:
+    with pytest.raises(Refusal, match=f"--arch {SMOOTHED} takes images of at least 4 x 4 pixels"):
+        run(tmp_path, made_up(3), arch=SMOOTHED)
+    assert smoothed(torch.rand(1, 3, 4, 4), VARIANTS[SMOOTHED].deviation).shape == (1, 3, 4, 4)
+
+
 def test_it_rejects_a_host_without_the_weights(
     tmp_path: Path, made_up: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
