@@ -187,7 +187,7 @@ def test_the_first_image_of_a_surrogate_fills_the_ball_of_its_size(load_main: Lo
         return 0
 
     model = handle_of(image, answer, 20)
-    assert module.transferred(model, image, [Linear(image, normal, FAR)], 0, None) is None
+    assert module.transferred(model, image, [Linear(image, normal, FAR).eval()], 0, None) is None
     assert len(asked) == len(module.START_SIZES)
     assert asked[0] == pytest.approx(module.START_SIZES[0], rel=0.01)
 
