@@ -19,6 +19,8 @@ RESERVED = "refs/tags/submission-web-"
 """Tags that only the site sets."""
 
 SANE = re.compile(r"refs/(?:heads|tags)/[A-Za-z0-9_][A-Za-z0-9._/+@=-]{0,199}")
+NO_REF_OF_GIT = re.compile(r"\.\.|//|/\.|\.lock(?:/|$)|[./]$")
+"""What git-check-ref-format(1) refuses of names that are `SANE`; git looks after the push gate has accepted."""
 MAX_NAME_PARTS = 10
 """Each part of a name except the last is a folder."""
 
@@ -115,6 +117,8 @@ def _check_name(update: RefUpdate) -> None:
         raise Refusal(
             f"ref name {_short(update)} is not allowed", fix="use at most 200 letters, digits and ._/+@=- in it"
         )
+    if NO_REF_OF_GIT.search(update.ref):
+        raise Refusal(f"git does not accept the ref name {_short(update)}", fix="use another name, as git tag does")
     parts = update.ref.count("/") - 1
     if parts > MAX_NAME_PARTS:
         raise Refusal(
