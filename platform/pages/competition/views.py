@@ -12,7 +12,6 @@ from competitions.rules_difference import differences
 from competitions.sample_pictures import clean_picture
 from competitions.selectors import announcements_of, terms_in_force
 from core import clock
-from core.errors import Refusal
 from core.roles import Right
 from pages.access import competition_of, own_entry
 from pages.board.track_cards import cards
@@ -22,6 +21,7 @@ from pages.competition.conditional_answer import conditional_answer
 from pages.competition.development_samples import development_set, examples
 from pages.formats import page_formats
 from pages.manual.documents import tutorials
+from pages.sample_pictures import picture_answer
 from pages.shared_pages import shared
 
 NEWS = 3
@@ -70,11 +70,7 @@ def development_image(request: HttpRequest, slug: str, sample: int) -> HttpRespo
     samples = development_set(competition_of(request, slug))
     if samples is None:
         raise Http404("no development samples")
-    try:
-        content = clean_picture(samples, sample)
-    except Refusal as refusal:
-        raise Http404(refusal.problem) from refusal
-    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
+    return picture_answer(lambda: clean_picture(samples, sample))
 
 
 @require_safe

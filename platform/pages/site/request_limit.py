@@ -16,10 +16,11 @@ from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 
 from core import clock, optional_cache
+from pages.sample_pictures import shows_a_sample
 from pages.shared_pages import was_kept
 
-KEPT, MADE, EXPENSIVE = 1, 4, 20
-"""Weights of a page that was read from the cache, of one that was made, and of a search or a past leaderboard."""
+CHEAP, MADE, EXPENSIVE = 1, 4, 20
+"""Weights of a page from the cache or a picture of a sample, of another page, and of a search or a past leaderboard."""
 
 _EXPENSIVE = ("at", "q")
 """Parameters of an address that make a page expensive."""
@@ -68,8 +69,8 @@ def _network(request: HttpRequest) -> str:
 
 
 def _weight(request: HttpRequest, response: HttpResponseBase) -> int:
-    if was_kept(response):
-        return KEPT
+    if was_kept(response) or shows_a_sample(response):
+        return CHEAP
     return EXPENSIVE if any(request.GET.get(name) for name in _EXPENSIVE) else MADE
 
 

@@ -23,6 +23,7 @@ from pages import flash_messages, polling
 from pages.access import in_team, sign_in_required, submission_of
 from pages.formats import SubmissionContent, page_formats
 from pages.round.visible_entries import entries_shown
+from pages.sample_pictures import picture_answer
 from pages.submission.smoke_test_pictures import shown_pictures
 from submissions import services, smoke_test_pictures
 from submissions.build_order import place_of
@@ -191,11 +192,7 @@ def smoke_picture(request: HttpRequest, number: int, attempt: int, sample: int, 
     if not sees_everything_of(request.user, shown.repository.entry):
         raise PermissionDenied
     build = get_object_or_404(shown.builds, attempt=attempt)
-    try:
-        content = smoke_test_pictures.picture(build, sample, name)
-    except Refusal as refusal:
-        raise Http404(refusal.problem) from refusal
-    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+    return picture_answer(lambda: smoke_test_pictures.picture(build, sample, name))
 
 
 @require_POST

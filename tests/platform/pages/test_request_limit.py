@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import User
-from competitions.models import Competition
+from competitions.models import Competition, SampleSet
 from tests.platform.conftest import FakeClock
 
 PAGE = "/docs"
@@ -46,6 +46,10 @@ def test_shared_pages_weigh_little_and_past_leaderboards_and_searches_much() -> 
     assert statuses(2, f"{board}?at=2026-11-20", REMOTE_ADDR="192.0.2.1") == [200, 429]
     assert statuses(2, "/search?q=owls", REMOTE_ADDR="192.0.2.2") == [200, 429]
     assert statuses(2, "/search?q=", REMOTE_ADDR="192.0.2.3") == [200, 200]
+
+
+def test_pictures_of_samples_weigh_little(sample_sets: dict[str, SampleSet]) -> None:
+    assert statuses(13, "/competitions/digits/images/0.png") == [200] * 12 + [429]
 
 
 def test_people_who_are_signed_in_have_no_limit(bob: User) -> None:

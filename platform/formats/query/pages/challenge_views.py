@@ -10,7 +10,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.selectors import member_keys
 from competitions.permissions import sees_everything_of
-from core.errors import Refusal
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.rules import QueryRules
 from formats.query import NAME
@@ -26,6 +25,7 @@ from formats.query.pages.rules_table import scale
 from formats.query.tracks import MODEL, TARGETED
 from pages import polling
 from pages.access import check_visible, in_team, sign_in_required, submission_of
+from pages.sample_pictures import picture_answer
 from pages.submission.views import change
 
 _EVERY = 5
@@ -113,11 +113,7 @@ def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResp
     shown = _challenge_of(request, number)
     if of_hidden_attack(shown):
         raise Http404("the attack is hidden")
-    try:
-        content = play_challenge.picture(shown, sample, name)
-    except Refusal as refusal:
-        raise Http404(refusal.problem) from refusal
-    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+    return picture_answer(lambda: play_challenge.picture(shown, sample, name))
 
 
 def _challenge_of(request: HttpRequest, number: int) -> Challenge:

@@ -13,7 +13,6 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
-from core.errors import Refusal
 from evaluation.charts.match_charts import BUDGETS, SUCCESS
 from evaluation.formats.query.results import AuditReport, Outcome
 from evaluation.formats.query.rules import QueryRules
@@ -34,6 +33,7 @@ from pages.access import competition_of
 from pages.csv_and_svg_downloads import csv_file
 from pages.player_names import names_in, names_of
 from pages.round.shown_objections import objection_address
+from pages.sample_pictures import picture_answer
 from pages.site.error_views import missing_page
 
 MOST_SCORES = 10
@@ -130,11 +130,7 @@ def image(request: HttpRequest, number: int, sample: int, name: str) -> HttpResp
     match, sight = match_of(request, number)
     if not sight.shows(sample, name):
         raise Http404("no such picture")
-    try:
-        content = picture(match, sample, name)
-    except Refusal as refusal:
-        raise Http404(refusal.problem) from refusal
-    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+    return picture_answer(lambda: picture(match, sample, name))
 
 
 @require_safe

@@ -8,7 +8,6 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
 from competitions.permissions import may
-from core.errors import Refusal
 from core.roles import Right
 from formats.transfer import NAME
 from formats.transfer.pages.pair_page_data import PairPage, pair_page
@@ -20,6 +19,7 @@ from formats.transfer.tournaments.models import Tournament
 from pages.access import competition_of, round_of
 from pages.board.freeze_notice import freeze_of
 from pages.round.shown_objections import objection_address
+from pages.sample_pictures import picture_answer
 from rounds.models import Release, Round
 from rounds.publishing.pair_visibility import images_seen, pairs_public
 from rounds.release.released_parts import released
@@ -75,10 +75,6 @@ def round_image(request: HttpRequest, slug: str, number: int, attack: int, sampl
     For people who see all images of the round now: a release may be withdrawn, or the attack hidden.
     """
     shown = round_of(request, slug, number)
-    try:
-        content = round_picture(shown, attack, sample, name, request.user) if shown.competition.format == NAME else None
-    except Refusal as refusal:
-        raise Http404(refusal.problem) from refusal
-    if content is None:
+    if shown.competition.format != NAME:
         raise Http404("no such picture")
-    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+    return picture_answer(lambda: round_picture(shown, attack, sample, name, request.user))
