@@ -91,6 +91,15 @@ for (const button of document.querySelectorAll("[data-zone]")) {
   button.addEventListener("click", () => { list.value = zone; });
 }
 
+// a second click on the button of a form sends nothing: some forms make something with each answer, such as a token
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post") return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+  setTimeout(() => { delete form.dataset.sent; }, 5000);
+});
+
 // an open menu closes on Escape and on a click outside
 const menu = document.querySelector(".fold");
 if (menu) {
