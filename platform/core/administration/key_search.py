@@ -8,6 +8,8 @@ from django.db.models import BigAutoField
 from django.db.models.lookups import IntegerFieldExact
 
 _NO_KEY = -1
+_MOST_DIGITS = 19
+"""Of a key of 64 bits. Python reads no number of thousands of digits."""
 
 
 @BigAutoField.register_lookup
@@ -19,7 +21,7 @@ class IsNumber(IntegerFieldExact):
     def get_prep_lookup(self) -> Any:
         """Return the number."""
         text = str(self.rhs)
-        return int(text) if text.isdecimal() else _NO_KEY
+        return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else _NO_KEY
 
     def get_rhs_op(self, connection: Any, rhs: str) -> str:
         """Return the comparison."""
