@@ -105,12 +105,12 @@ def baseline_players(competition: Competition) -> list[tuple[Track, Player]]:
     return [(track, built[key]) for track, key in wanted if key in built]
 
 
-def lost_baselines(competition: Competition) -> set[int]:
-    """Return the keys of the baselines whose image the store does not have.
+def lost_images(players: Iterable[Player]) -> set[int]:
+    """Return the keys of the players whose image the store does not have.
 
     It is asked only about those with an unplayed run that had a fault, as one without its image has.
     """
-    candidates = {player.pk: player for _, player in baseline_players(competition) if player.image}
+    candidates = {player.pk: player for player in players if player.image}
     faulty = {"faults__gt": 0, "state__in": UNPLAYED}
     of_attacks = AttackRun.objects.filter(**faulty, attack__in=candidates).values_list("attack", flat=True)
     of_defences = DefenceRun.objects.filter(**faulty, defence__in=candidates).values_list("defence", flat=True)

@@ -28,7 +28,7 @@ from formats.transfer.tournaments.selectors import (
     current_entrants,
     entered_players,
     entered_sides,
-    lost_baselines,
+    lost_images,
     newcomers,
     participants,
     progress_of_players,
@@ -92,8 +92,9 @@ def missing_baselines() -> list[tuple[Track, str]]:
     started = Q(public=True) | Q(starts_at__lte=clock.now())
     missing = []
     for competition in Competition.objects.filter(started, format=NAME, archived_at=None).order_by("pk"):
-        lost = lost_baselines(competition)
-        built = {(track.name, each.baseline) for track, each in baseline_players(competition) if each.pk not in lost}
+        players = baseline_players(competition)
+        lost = lost_images(player for _, player in players)
+        built = {(track.name, player.baseline) for track, player in players if player.pk not in lost}
         missing += [
             (track, name)
             for track in competition.tracks.all()
