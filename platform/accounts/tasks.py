@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from celery import shared_task
-from django.contrib.sessions.models import Session
-
-from core import clock
+from django.core.management import call_command
 
 
 @shared_task(name="accounts.remove_expired_sessions")  # type: ignore[untyped-decorator]
 def remove_expired_sessions() -> None:
     """Remove sessions that have ended: nothing else does."""
-    Session.objects.filter(expire_date__lt=clock.now()).delete()
+    call_command("clearsessions")
