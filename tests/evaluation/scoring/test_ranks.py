@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from evaluation.domain.players import Side
 from evaluation.formats.query.scoring.scores_v1 import attack_score, interval, model_score, resampled_medians
 from evaluation.scoring import rank_intervals as module
 from evaluation.scoring.distances import Distances
-from evaluation.scoring.rank_intervals import RankInterval, Ranks, rank_intervals, sidak
+from evaluation.scoring.rank_intervals import RankInterval, Ranks, rank_intervals, sidak, student
 
 
 def ranks_of(players: dict[str, Distances], side: Side = Side.MODEL) -> Ranks:
@@ -154,6 +156,11 @@ def test_no_quantile_is_too_small_or_too_large_to_correct() -> None:
     assert sidak(0.0, 150) == 0
     assert 8 < sidak(8.0, 150) < 9
     assert sidak(60.0, 150) == 60
+
+
+@pytest.mark.parametrize(("share", "needed", "error"), [(0.975, 2.042272, 1e-5), (0.9995, 3.645959, 2e-4)])
+def test_the_quantile_of_few_samples_is_that_of_student(share: float, needed: float, error: float) -> None:
+    assert student(NormalDist().inv_cdf(share), 30) == pytest.approx(needed, abs=error)
 
 
 def test_the_best_of_none_is_an_error() -> None:
