@@ -157,6 +157,24 @@ def test_accounts_without_an_address_log_in_where_addresses_are_verified(
     assert not mail.outbox
 
 
+def test_an_address_serves_for_one_account_where_addresses_are_verified(db: None, settings: Settings) -> None:
+    _set_mode(settings, "email")
+    client = Client()
+    _sign_up(client)
+    EmailAddress.objects.update(verified=True)
+    _log_in(client)
+    remove = {"email": "robin@example.org", "action_remove": ""}
+    page = client.post("/accounts/email/", remove, follow=True).content.decode()
+    assert "robin@example.org is your primary address." in page
+    cache.clear()  # one e-mail in three minutes
+    _sign_up(Client(), "martin")
+    assert not User.objects.filter(username="martin").exists()
+    EmailAddress.objects.update(primary=False)
+    EmailAddress.objects.create(user=User.objects.get(), email="new@example.org", verified=True, primary=True)
+    client.post("/accounts/email/", remove)
+    assert EmailAddress.objects.get().email == "new@example.org"
+
+
 def test_an_older_address_is_verified_at_the_next_login(db: None, settings: Settings) -> None:
     _sign_up(Client())
     _set_mode(settings, "email")
