@@ -86,13 +86,13 @@ def check_quota(repository: Repository) -> None:
     )
 
 
-def check_commit_is_new(repository: Repository, commit: str) -> None:
+def check_commit_is_new(repository: Repository, commit: str, *, but: int | None = None) -> None:
     """Raise `Refusal` for a commit that is a submission already, unless that one was rejected or withdrawn.
 
-    A hidden one stays hidden: its commit is not submitted again.
+    A hidden one stays hidden: its commit is not submitted again. The submission `but` is not in the way.
     """
     inactive = (Submission.State.REJECTED, Submission.State.WITHDRAWN)
-    in_the_way = ~Q(state__in=inactive) | Q(hidden_at__isnull=False)
+    in_the_way = (~Q(state__in=inactive) | Q(hidden_at__isnull=False)) & ~Q(pk=but)
     earlier = Submission.objects.filter(in_the_way, repository=repository, commit=commit).first()
     if earlier is None:
         return
