@@ -57,6 +57,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth has
         """Return True, except in invitation mode without a valid sign-up link in the session."""
         return settings.SIGN_UP != sign_up.INVITATION or sign_up.link_of(_link_key(request)) is not None
 
+    def can_delete_email(self, email_address: EmailAddress) -> bool:
+        """Return whether a person may remove an address: where sign-up verifies them, the last verified one stays.
+
+        A mailbox would serve for one account after another.
+        """
+        if settings.SIGN_UP == sign_up.EMAIL and email_address.verified:
+            verified = EmailAddress.objects.filter(user=email_address.user_id, verified=True)
+            if not verified.exclude(pk=email_address.pk).exists():
+                return False
+        return super().can_delete_email(email_address)  # type: ignore[no-any-return]
+
     def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
         """Save a new account; mark it inactive, or use the sign-up link up, as the mode requires."""
         try:

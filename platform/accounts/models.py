@@ -43,8 +43,9 @@ class User(AbstractUser):
     """Key by which a sign-up finds user names that look the same."""
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Update the skeleton of the user name on every save."""
+        """Update the skeleton of the user name on every save, and keep the address as allauth looks for it."""
         self.username_skeleton = skeleton(self.username)
+        self.email = self.email.lower()
         super().save(*args, **kwargs)
 
 

@@ -29,7 +29,7 @@ HOUR = timedelta(hours=1)
 
 
 def invite(*, entry: Entry, username: str, by: User) -> Invitation:
-    """Invite a person by user name. The result is the same whether or not the account exists.
+    """Invite a person by user name, in any case, as at the sign-in. The result is the same without such an account.
 
     Raise `Refusal` if `by` is not the captain, after the competition's end, for members of the team and for names that
     are already invited. Raise `RefusedForNow` above `MAX_PER_HOUR`.
@@ -42,7 +42,7 @@ def invite(*, entry: Entry, username: str, by: User) -> Invitation:
             "the user name is missing or not valid",
             fix="enter the user name with which the person signs in",
         )
-    if Membership.objects.filter(team=entry.team, user__username=username).exists():
+    if Membership.objects.filter(team=entry.team, user__username__iexact=username).exists():
         raise Refusal(
             f"{username} is already in {entry.team}",
             fix="no action needed",
@@ -51,16 +51,14 @@ def invite(*, entry: Entry, username: str, by: User) -> Invitation:
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=by.pk)  # serialises requests, for the limit
         _require_below_limit(by)
-        open_ones = entry.team.invitations.filter(username=username, state=Invitation.State.OPEN)
+        open_ones = entry.team.invitations.filter(username__iexact=username, state=Invitation.State.OPEN)
         open_ones.filter(expires_at__lte=now).update(state=Invitation.State.EXPIRED, settled_at=now)
         if open_ones.exists():
             raise Refusal(
                 f"{username} is already invited",
                 fix="wait for the answer, or withdraw the invitation",
             )
-        # a person who waits for approval sees the invitation after the approval
-        waiting = Q(account_request__state=AccountRequest.State.WAITING)
-        user = User.objects.filter(Q(is_active=True) | waiting, username=username).first()
+        user = _account(username)
         invited = user if user is not None and not may(user, entry.competition, Right.SEE) else None
         invitation = Invitation.objects.create(
             team=entry.team,
@@ -121,6 +119,14 @@ def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
         _set_state(locked, Invitation.State.WITHDRAWN)
         event_log.record("withdraw_invitation", locked, by=by, team=locked.team_id)
     invitation.refresh_from_db()
+
+
+def _account(username: str) -> User | None:
+    """Return the account of a user name; of several that differ in case alone, the one with just this name."""
+    # a person who waits for approval sees the invitation after the approval
+    waiting = Q(account_request__state=AccountRequest.State.WAITING)
+    found = list(User.objects.filter(Q(is_active=True) | waiting, username__iexact=username))
+    return next((each for each in found if each.username == username or len(found) == 1), None)
 
 
 def _own_invitation(invitation: Invitation, by: User) -> Invitation:

@@ -163,6 +163,7 @@ class DataSetUploadAdmin(ReadOnlyAdmin):
     ) -> HttpResponse:
         """Show the upload, on a page that refreshes itself until the upload has ended."""
         response: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
-        if DataSetUpload.objects.filter(pk=object_id, state__in=DataSetUpload.OPEN).exists():
+        shown: DataSetUpload | None = self.get_object(request, object_id)
+        if shown is not None and shown.state in DataSetUpload.OPEN:
             response.headers["Refresh"] = "3"
         return response

@@ -211,7 +211,7 @@ ACCOUNT_EMAIL_VERIFICATION = "mandatory" if SIGN_UP == "email" else "none"
 # a random key for each link: one that signs the number of an address opens another one of this number after a restore
 ACCOUNT_EMAIL_CONFIRMATION_HMAC = False
 # failed attempts per address, and per address and name
-# and what may be typed as the code of a program that waits to sign in, per address and person
+# and codes under which no program waits to sign in, per address and person
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "device_code": "60/10m/ip,20/10m/user"}
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 ACCOUNT_USERNAME_BLACKLIST = ["admin", "organiser", "gauntlet"]

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 from django.views.decorators.http import require_safe
-from django.views.generic import TemplateView
+from django.views.generic import RedirectView, TemplateView
 
 from operations.metrics import metrics
 from pages.account.views import follow_sign_up_link
@@ -20,8 +20,9 @@ from workers.host_join_views import join_site, site_identity
 _no_email = path("accounts/password/reset/", TemplateView.as_view(template_name="account/no_email.html"))
 
 urlpatterns = [
-    # no password form here: the only login page is allauth's, which limits attempts
+    # no password forms here: allauth's limit attempts, and a new password revokes the access tokens
     path("admin/login/", require_safe(secure_admin_login(admin.site.login))),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
     path("admin/", admin.site.urls),
     *([] if settings.EMAIL_HOST else [_no_email]),
     path("accounts/signup/<key>/", follow_sign_up_link, name="sign_up_link"),

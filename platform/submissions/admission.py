@@ -25,16 +25,22 @@ def check_may_submit(repository: Repository, user: User, commit: str, *, site_ur
 
     `site_url` begins the addresses in the answer.
     """
-    team, competition = repository.entry.team, repository.entry.competition
+    competition = repository.entry.competition
+    check_member(repository, user)
+    check_calendar(competition)
+    require_accepted_terms(repository.entry, f"{site_url}/competitions/{competition.slug}/terms")
+    check_quota(repository)
+    check_commit_is_new(repository, commit)
+
+
+def check_member(repository: Repository, user: User) -> None:
+    """Raise `Refusal` unless `user` is in the team of the repository."""
+    team = repository.entry.team
     if not is_member(user, team):
         raise Refusal(
             f"{user} is not a member of {team.name}",
             fix="ask the team's captain to add you",
         )
-    check_calendar(competition)
-    require_accepted_terms(repository.entry, f"{site_url}/competitions/{competition.slug}/terms")
-    check_quota(repository)
-    check_commit_is_new(repository, commit)
 
 
 def check_calendar(competition: Competition) -> None:
@@ -80,13 +86,13 @@ def check_quota(repository: Repository) -> None:
     )
 
 
-def check_commit_is_new(repository: Repository, commit: str) -> None:
+def check_commit_is_new(repository: Repository, commit: str, *, but: int | None = None) -> None:
     """Raise `Refusal` for a commit that is a submission already, unless that one was rejected or withdrawn.
 
-    A hidden one stays hidden: its commit is not submitted again.
+    A hidden one stays hidden: its commit is not submitted again. The submission `but` is not in the way.
     """
     inactive = (Submission.State.REJECTED, Submission.State.WITHDRAWN)
-    in_the_way = ~Q(state__in=inactive) | Q(hidden_at__isnull=False)
+    in_the_way = (~Q(state__in=inactive) | Q(hidden_at__isnull=False)) & ~Q(pk=but)
     earlier = Submission.objects.filter(in_the_way, repository=repository, commit=commit).first()
     if earlier is None:
         return

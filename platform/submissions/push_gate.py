@@ -12,7 +12,7 @@ from core.time_format import in_words
 from repositories.git_reader import GitReader
 from repositories.http.push_hooks import AcceptedPush, Push
 from repositories.ref_rules import SUBMISSION, RefUpdate
-from submissions.admission import check_may_submit
+from submissions.admission import check_may_submit, check_member
 from submissions.local_check_command import local_check
 from submissions.models import QuotaSlot
 from submissions.preflight import check_content
@@ -24,10 +24,11 @@ from submissions.selectors import next_tag_of
 def submission_gate(push: Push, reader: GitReader) -> AcceptedPush:
     """Check the submission of a push, if any, and reserve its slot; a rejected push uses no slot.
 
-    An archived competition accepts no push.
+    An archived competition accepts no push, and nobody who has left the team meanwhile pushes.
     """
     # read again: a long push began before
     require_not_archived(Competition.objects.get(pk=push.repository.entry.competition_id))
+    check_member(push.repository, push.user)
     # the ref rules ensure that there is at most one, and that it is new
     update = next((update for update in push.updates if update.ref.startswith(SUBMISSION) and update.creates), None)
     if update is None:

@@ -106,7 +106,7 @@ def retry(*, submission: Submission, by: User, reason: str) -> None:
             )
         if newest and newest.finished_at is None:
             raise Refusal(f"{newest} is still running", fix="wait until it has finished, a few minutes at most")
-        check_commit_is_new(held.repository, held.commit)
+        check_commit_is_new(held.repository, held.commit, but=held.pk)
         _check_commit_is_not_reserved(held)
         held.cause, held.reason, held.problem, held.fix, held.player = "", "", "", "", None
         _change(held, Submission.State.RECEIVED, by, "retry", reason)

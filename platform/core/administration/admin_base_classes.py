@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import DateTimeField, Field, Model, QuerySet
 from django.db.models.expressions import Combinable
@@ -283,7 +283,10 @@ class ReadOnlyAdmin(Page):
         known: dict[Any, bool] = vars(request).setdefault("_rights_on_rows", {})  # each button asks
         asked = self.model, str(key), right
         if asked not in known:
-            rows = self.model._default_manager.filter(pk=key)
+            try:
+                rows = self.model._default_manager.filter(pk=self.opts.pk.to_python(key))
+            except ValidationError:  # an address that names no row
+                return False
             known[asked] = self.rows_with(right, request, rows).exists()
         return known[asked]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from allauth.core import ratelimit
+from allauth.core.internal import ratelimit
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts import device_login
-from accounts.models import DeviceLogin
+from accounts.models import DeviceLogin, User
 from accounts.selectors import signed_in_user
 from core.errors import Refusal
 from pages import flash_messages
@@ -31,9 +31,7 @@ def device(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         code, decision = form.cleaned_data["code"], request.POST.get("decision", "")
         try:
-            if not ratelimit.consume(request, action="device_code", user=user):
-                raise Refusal("too many codes were tried", fix="wait ten minutes")
-            login = device_login.waiting_login(code)
+            login = _waiting_login(request, user, code)
             if decision in _DONE:
                 device_login.decide(login=login, allowed=decision == "allow", by=user)
                 flash_messages.show_success(request, _DONE[decision].format(login.client))
@@ -49,3 +47,16 @@ def device(request: HttpRequest) -> HttpResponse:
         "days": device_login.TOKEN_DAYS,
     }
     return render(request, "pages/account/device.html", context)
+
+
+def _waiting_login(request: HttpRequest, user: User, code: str) -> DeviceLogin:
+    """Return what waits under the code. Raise `Refusal` if nothing does, or after too many such codes.
+
+    Right ones do not count: a class has one network address.
+    """
+    counted = ratelimit.consume(request, app="allauth.account", action="device_code", user=user)
+    if counted is None:
+        raise Refusal("too many codes were tried", fix="wait ten minutes")
+    found = device_login.waiting_login(code)
+    counted.rollback()
+    return found

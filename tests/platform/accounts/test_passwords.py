@@ -106,3 +106,12 @@ def test_a_password_reset_revokes_the_tokens(client: Client, alice: User, tokens
     alice.refresh_from_db()
     assert alice.check_password(NEW)
     assert _valid(tokens) == [False, False, True]
+
+
+def test_the_admin_leads_to_the_page_that_revokes_the_tokens(client: Client, root_user: User) -> None:
+    client.force_login(root_user)
+    page = client.get(reverse("admin:password_change"), follow=True).content.decode()
+    assert "Also revoke my access tokens" in page
+    client.post(reverse("admin:password_change"), {"old_password": OLD, "new_password1": NEW, "new_password2": NEW})
+    root_user.refresh_from_db()
+    assert root_user.check_password(OLD)

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from allauth.account.models import EmailAddress, EmailConfirmation
+from django.apps import apps
 from django.conf import settings as configured
 from django.core import mail
 from django.core.cache import cache
@@ -155,6 +157,44 @@ def test_accounts_without_an_address_log_in_where_addresses_are_verified(
     _log_in(client)
     assert _is_logged_in(client)
     assert not mail.outbox
+
+
+def test_capital_letters_of_an_address_do_not_matter(db: None, settings: Settings) -> None:
+    """Those of an account that was made in the console, too."""
+    settings.ROOT_URLCONF = __name__
+    User.objects.create_superuser("robin", "Robin@example.org", PASSWORD)
+    client = Client()
+    _log_in(client, "Robin@example.org")
+    assert _is_logged_in(client)
+    Client().post("/accounts/password/reset/", {"email": "Robin@example.org"})
+    assert "/accounts/password/reset/key/" in str(mail.outbox[0].body)
+    _sign_up(Client(), "martin")
+    assert not User.objects.filter(username="martin").exists()
+
+
+def test_addresses_from_before_get_lower_case(alice: User) -> None:
+    User.objects.update(email="Alice@example.org")
+    import_module("accounts.migrations.0005_addresses_in_lower_case").lower(apps, connection.schema_editor())
+    alice.refresh_from_db()
+    assert alice.email == "alice@example.org"
+
+
+def test_an_address_serves_for_one_account_where_addresses_are_verified(db: None, settings: Settings) -> None:
+    _set_mode(settings, "email")
+    client = Client()
+    _sign_up(client)
+    EmailAddress.objects.update(verified=True)
+    _log_in(client)
+    remove = {"email": "robin@example.org", "action_remove": ""}
+    page = client.post("/accounts/email/", remove, follow=True).content.decode()
+    assert "robin@example.org is your primary address." in page
+    cache.clear()  # one e-mail in three minutes
+    _sign_up(Client(), "martin")
+    assert not User.objects.filter(username="martin").exists()
+    EmailAddress.objects.update(primary=False)
+    EmailAddress.objects.create(user=User.objects.get(), email="new@example.org", verified=True, primary=True)
+    client.post("/accounts/email/", remove)
+    assert EmailAddress.objects.get().email == "new@example.org"
 
 
 def test_an_older_address_is_verified_at_the_next_login(db: None, settings: Settings) -> None:

@@ -177,6 +177,17 @@ def test_the_admin_has_no_password_form(client: Client, as_superuser: Client) ->
     assert as_superuser.post("/admin/login/", form).status_code == 405
 
 
+def test_an_address_of_no_row_is_said_to_be_none(as_organiser: Client) -> None:
+    page = as_organiser.get("/admin/submissions/submission/12/retri", follow=True)  # a mistake for "retry"
+    assert "Perhaps it was deleted?" in page.text
+    assert as_organiser.get(reverse("admin:submissions_submission_retry", args=["12a"])).status_code == 403
+
+
+def test_an_upload_that_does_not_exist_is_said_to_be_none(as_superuser: Client) -> None:
+    page = as_superuser.get(reverse("admin:competitions_datasetupload_change", args=["12a"]), follow=True)
+    assert "Perhaps it was deleted?" in page.text
+
+
 def test_it_rejects_staff_who_organise_nothing(client: Client, charlie: User, competition: Competition) -> None:
     charlie.is_staff = True
     charlie.save()

@@ -59,6 +59,18 @@ def test_a_captain_withdraws_it(entry: Entry, alice: User, bob: User, charlie: U
         accept(invitation=invitation, by=charlie)
 
 
+def test_a_name_is_found_in_any_case_as_at_the_sign_in(entry: Entry, alice: User, charlie: User) -> None:
+    invitation = invite(entry=entry, username="Charlie", by=alice)
+    assert list(invitations_of(charlie)) == [invitation]
+    for name, problem in (("CHARLIE", "CHARLIE is already invited"), ("Bob", "Bob is already in The Owls")):
+        with pytest.raises(Refusal, match=problem):
+            invite(entry=entry, username=name, by=alice)
+    withdraw_invitation(invitation=invitation, by=alice)
+    User.objects.create_user("CHARLIE")
+    invite(entry=entry, username="Charlie", by=alice)
+    assert not invitations_of(charlie).exists()
+
+
 def test_it_does_not_reveal_who_has_an_account_or_organises(
     entry: Entry, alice: User, charlie: User, olga: User, root_user: User
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.cache import cache
 from django.test import Client
+from pytest_django import Settings
 
 from accounts.device_login import DeviceCodes, begin
 from accounts.models import AccessToken, DeviceLogin, User
@@ -35,6 +36,18 @@ def test_a_person_refuses(client: Client, codes: DeviceCodes, alice: User) -> No
     refused = client.post("/device", {"code": codes.user, "decision": "refuse"}, follow=True)
     assert "is not signed in." in refused.content.decode()
     assert DeviceLogin.objects.get().state == "refused"
+
+
+def test_right_codes_of_many_people_at_one_address_are_not_counted(
+    client: Client, codes: DeviceCodes, alice: User, bob: User, settings: Settings
+) -> None:
+    """Such as those of a class."""
+    settings.ACCOUNT_RATE_LIMITS = {"device_code": "1/10m/ip"}
+    for person, code in ((alice, codes.user), (bob, begin(client="laptop", address="192.0.2.1").user)):
+        client.force_login(person)
+        client.post("/device", {"code": code})
+        done = client.post("/device", {"code": code, "decision": "allow"}, follow=True).content.decode()
+        assert "is signed in. Go back to the device." in done
 
 
 def test_codes_are_not_guessed(client: Client, codes: DeviceCodes, alice: User, bob: User) -> None:

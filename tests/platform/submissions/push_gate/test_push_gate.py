@@ -10,6 +10,7 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import User
+from accounts.services import remove_member
 from competitions.models import Competition, FreezeWindow
 from core.errors import Refusal, RefusedForNow
 from core.time_format import in_words
@@ -344,6 +345,15 @@ def _see_worker(worker_class: str, the_clock: FakeClock) -> None:
     record_worker(
         name=f"arena/{worker_class}/0", worker_class=worker_class, device="", calibration=1.0, started_at=the_clock.at
     )
+
+
+def test_who_left_the_team_during_a_push_changes_nothing(copy: Copy, alice: User, bob: User) -> None:
+    commit = copy.commit()
+    deleted = [RefUpdate(commit, NULL_OBJECT, "refs/heads/main")]
+    push = Push(copy.repository, bob, deleted, {"refs/heads/main": commit}, "https://arena.example")
+    remove_member(team=copy.repository.entry.team, user=bob, by=alice)
+    with GitReader(copy.repository.path) as reader, pytest.raises(Refusal, match="bob is not a member of The Owls"):
+        submission_gate(push, reader)
 
 
 def test_an_archived_competition_rejects_every_push_and_uses_no_slot(

@@ -11,7 +11,8 @@ from accounts.models import User
 from core import clock
 from core.errors import Refusal
 from core.models import Event
-from submissions.models import Build, Submission
+from submissions.hiding import hide
+from submissions.models import HIDDEN_TITLE, Build, Submission
 from submissions.services import disqualify, reinstate, retry, withdraw
 
 if TYPE_CHECKING:
@@ -82,6 +83,13 @@ def test_an_organiser_retries_a_rejected_submission(
     assert submission.deadline > the_clock.at
     assert notifications == [("submissions.build", {"submission": submission.pk})]
     assert Event.objects.get(verb="retry").reason == "the index was away"
+
+
+def test_a_hidden_submission_is_retried_and_stays_hidden(submission: Submission, olga: User) -> None:
+    _put(submission, "rejected")
+    hide(submission=submission, by=olga, reason="It names a person.")
+    retry(submission=submission, by=olga, reason="the index was away")
+    assert (submission.state, submission.title) == ("received", HIDDEN_TITLE)
 
 
 def test_it_rejects_a_retry_during_a_build_or_without_a_refusal(submission: Submission, olga: User) -> None:
