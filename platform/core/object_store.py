@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -23,6 +24,9 @@ from core.errors import HostFault
 
 _CHECK_BYTES = 4 << 20
 """More than the images and the trace of a piece need."""
+
+_LONGEST_WRITE = timedelta(days=1)
+"""Time without a write after which the program that wrote a partial file was killed."""
 
 _DAMAGED = "object {} is damaged: its bytes have another digest"
 
@@ -55,7 +59,7 @@ class ObjectFolder(FileSystemStorage):
         path = Path(self.path(name))
         if "/" in name:
             path.parent.mkdir(exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=".")
+        handle, partial = tempfile.mkstemp(dir=self._folder_of_partial_files())
         try:
             with os.fdopen(handle, "wb") as file:
                 for chunk in content.chunks():
@@ -67,6 +71,17 @@ class ObjectFolder(FileSystemStorage):
             Path(partial).unlink(missing_ok=True)
             raise
         return name
+
+    def _folder_of_partial_files(self) -> Path:
+        """Return the folder of files that are being written, without those of programs that were killed."""
+        folder = Path(self.location) / ".partial"
+        folder.mkdir(exist_ok=True)
+        last = time.time() - _LONGEST_WRITE.total_seconds()
+        for path in folder.iterdir():
+            with suppress(FileNotFoundError):  # another program was faster, or it is complete now
+                if path.stat().st_mtime < last:
+                    path.unlink()
+        return folder
 
 
 def put(content: bytes, area: str = "") -> str:

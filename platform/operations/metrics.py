@@ -30,8 +30,7 @@ from pages.formats import page_formats
 from pages.status.status_page_data import builds, formats_played, incidents, worker_lines
 from rounds.models import Round
 from submissions.models import Submission
-from workers.models import Host
-from workers.selectors import last_sweep
+from workers.selectors import hosts_out_of_service, last_sweep
 
 
 @require_safe
@@ -56,8 +55,9 @@ class SiteCollector(Collector):
         yield from _queues()
         yield _counted("gauntlet_submissions", "Submissions by state.", "state", Submission.objects.all())
         yield _counted("gauntlet_rounds", "Rounds by state.", "state", Round.objects.all())
-        out = Host.objects.filter(out_since__isnull=False).count()
-        yield GaugeMetricFamily("gauntlet_hosts_out_of_service", "Worker hosts that take no work.", out)
+        yield GaugeMetricFamily(
+            "gauntlet_hosts_out_of_service", "Worker hosts that take no work.", len(hosts_out_of_service())
+        )
         yield GaugeMetricFamily(
             "gauntlet_state_free_bytes", "Free bytes of the disk of the state folder.", free_bytes()
         )

@@ -24,7 +24,7 @@ _PAUSES = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds before a fetch is tried again: the web server may restart, or serve other jobs of this host's cluster."""
 
 _PASSED_ON = ("GIT_SSL_CAINFO", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
-"""Variables of this host that git needs to reach the site."""
+"""Variables of this host that git needs to reach the site. An empty one is none: git would read no authorities."""
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def _write_configuration(path: Path) -> None:
 
 
 def _fetch(path: Path, address: str, commit: str) -> None:
-    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    passed_on = {name: value for name in _PASSED_ON if (value := os.environ.get(name, ""))}
     command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1", address, commit)
     for pause in (*_PAUSES, None):
         try:

@@ -21,7 +21,11 @@ from repositories.models import Repository
 log = logging.getLogger(__name__)
 
 BLOCK_BYTES = 4096
-LEFTOVERS = ("tmp_objdir-*", "incoming-*", "pack/tmp_*", "pack/.tmp-*")
+LEFTOVERS = (
+    "objects/tmp_objdir-*", "objects/incoming-*", "objects/pack/tmp_*", "objects/pack/.tmp-*",
+    "HEAD.lock", "packed-refs.lock", "packed-refs.new", "refs/**/*.lock",
+)  # fmt: skip
+"""What a killed git leaves behind: objects of a push, and locks, on which every later change of the ref would fail."""
 PACK_SECONDS = 30.0
 
 
@@ -42,7 +46,7 @@ def record_push(repository: Repository, size: int) -> None:
 
 @contextmanager
 def push_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of one push to the bare repository `path`, which all its pushes share.
+    """Hold the lock of one push to the bare repository `path`, or another change of its refs, which all of them share.
 
     What a killed git left behind is removed only while nobody pushes: before the first push, and after the last.
     """
@@ -96,7 +100,7 @@ def _clean_up_if_alone(file: IO[str], path: Path) -> None:
     except BlockingIOError:
         return
     for pattern in LEFTOVERS:
-        for left in (path / "objects").glob(pattern):
+        for left in path.glob(pattern):
             if left.is_dir():
                 shutil.rmtree(left, ignore_errors=True)
             else:

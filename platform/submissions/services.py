@@ -15,6 +15,7 @@ from core.roles import Right
 from repositories.git_reader import GitReader
 from repositories.models import Repository
 from repositories.push_budget import charged
+from repositories.services import push_lock
 from submissions import build_queue, quota_ledger, state_timeouts
 from submissions.admission import check_commit_is_new, check_may_submit
 from submissions.formats import format_of
@@ -62,7 +63,9 @@ def submit(*, repository: Repository, commit: str, by: User) -> Submission:
                 title=checked.title,
                 licence=checked.licence,
             )
-        if not reader.make_tag(slot.tag, whole):
+        with push_lock(repository.path):
+            made = reader.make_tag(slot.tag, whole)
+        if not made:
             raise Fault(f"the tag {slot.tag} in {repository} was set by someone else")
     submission = quota_ledger.bind(slot=slot, by=by)
     trace.submission = submission.pk

@@ -89,6 +89,13 @@ class Host(models.Model):
         return self.out_since is not None and self.check_due_at is None
 
     @property
+    def differs(self) -> bool:
+        """True while it is drained because its results differ: an operator may drain a host for any reason."""
+        if self.out_since is None or self.doubtful_until is None:
+            return False
+        return self.is_drained and self.out_since <= self.doubtful_until
+
+    @property
     def is_check_due(self) -> bool:
         """True while it is out of service and the next worker on it that is asked for work checks it."""
         if self.out_since is None or self.check_due_at is None:

@@ -15,7 +15,10 @@ HEARTBEAT_TIMEOUT = timedelta(seconds=60)
 """A worker without a heartbeat for this long is not live."""
 
 LOST_IS_SHOWN = timedelta(hours=24)
-"""How long the status page lists a worker without a heartbeat. A cluster starts many, each under a name of its own."""
+"""How long the status page lists a worker without a heartbeat. A cluster starts many, each under a name of its own.
+
+So long a host that does not check itself is out of service, too: afterwards it is gone, and no check would end that.
+"""
 
 GONE_AFTER = timedelta(hours=1)
 """A worker without a heartbeat for this long is not notified any more."""
@@ -81,5 +84,6 @@ def of_drained_hosts(worker: str) -> Q:
 
 
 def hosts_out_of_service() -> list[Host]:
-    """Return the hosts that are out of service, by name."""
-    return list(Host.objects.filter(out_since__isnull=False))
+    """Return the hosts that are out of service, by name, without those whose check has been due for a day."""
+    since = clock.database_now() - LOST_IS_SHOWN
+    return list(Host.objects.filter(Q(check_due_at=None) | Q(check_due_at__gte=since), out_since__isnull=False))

@@ -13,7 +13,10 @@ from pathlib import Path
 import psycopg2
 import pytest
 from psycopg2 import sql
+from pytest_django import Settings
 
+from core.errors import Fault
+from operations.backups import restic
 from tests.journeys.sites import MakeSite, PlayedSeason, Site
 
 pytestmark = [pytest.mark.slow(40), pytest.mark.timeout(2400)]
@@ -112,3 +115,19 @@ def test_a_restored_site_is_the_one_that_was_backed_up(
     again = backups.manage(restored, "restore")
     assert again.returncode == 1
     assert "is not empty" in again.stderr
+
+
+def test_a_snapshot_that_lacks_a_file_is_not_restored_as_the_newest(
+    backups: Backups, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where a disk has a damaged block, an earlier snapshot has the whole file."""
+    settings.STATE = tmp_path
+    for name, value in backups.variables.items():
+        monkeypatch.setenv(name, value)
+    backups.begin()
+    (tmp_path / "whole").write_text("read")
+    restic.back_up(tmp_path, ["whole"])
+    with pytest.raises(Fault, match="mem cannot be read"):
+        restic.back_up(Path("/proc") / str(os.getpid()), ["comm", "mem"])  # the first page of its memory is no one's
+    restic.restore("latest", tmp_path / "restored")
+    assert [each.name for each in (tmp_path / "restored").iterdir()] == ["whole"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import tempfile
@@ -31,6 +32,8 @@ from rounds.formats import format_of
 from rounds.models import Release
 
 _IN_MEMORY = 8 << 20
+_STAGING = ".import-"
+"""How the name of the folder of an import begins."""
 
 
 class Imported(NamedTuple):
@@ -114,10 +117,14 @@ def _store_objects(archive: ArchiveFile) -> None:
 
 @contextmanager
 def _staging() -> Iterator[Path]:
-    """Yield a folder on the disk of the repositories, which goes at the end."""
+    """Yield a folder on the disk of the repositories, which goes at the end; one import at a time has one."""
     settings.REPOSITORIES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=settings.REPOSITORIES, prefix=".import-") as name:
-        yield Path(name)
+    with (settings.STATE / "import.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for left in settings.REPOSITORIES.glob(f"{_STAGING}*"):  # of an import that was killed
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(dir=settings.REPOSITORIES, prefix=_STAGING) as name:
+            yield Path(name)
 
 
 def _stage_repositories(archive: ArchiveFile, folder: Path) -> list[Path]:

@@ -28,18 +28,24 @@ def list_refs() -> Refs:
     return {path.name: _refs_of(path) for path in sorted(folder.glob("*.git"))}
 
 
-def set_refs(refs: Refs) -> None:
-    """Give every repository its refs of the list, and no others. Raise `Fault` where one lacks an object of them."""
+def set_refs(refs: Refs) -> list[str]:
+    """Give every repository its refs of the list, and no others. Return in words which ones lack an object of them."""
+    damaged = []
     for name, objects in refs.items():
         path = settings.REPOSITORIES / name
         if not path.is_dir() and not objects:
             continue  # never used, and deleted before the copy: it is made again when it is needed
         if not path.is_dir():
-            raise Fault(f"the snapshot lacks the repository {name}")
+            damaged.append(f"the snapshot lacks the repository {name}")
+            continue
         shutil.rmtree(path / "refs")
         (path / "refs").mkdir()
         (path / "packed-refs").write_text("".join(f"{id_} {ref}\n" for ref, id_ in sorted(objects.items())))
-        git(path, "fsck", "--connectivity-only", "--no-dangling", "--no-progress", seconds=_SECONDS)
+        try:
+            git(path, "fsck", "--connectivity-only", "--no-dangling", "--no-progress", seconds=_SECONDS)
+        except Fault as fault:
+            damaged.append(f"the repository {name} is damaged: {fault}")
+    return damaged
 
 
 def remove_unknown_repositories() -> None:

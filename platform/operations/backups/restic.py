@@ -21,6 +21,9 @@ from core.errors import Fault, Refusal
 _REMOTE = re.compile(r"[a-z0-9]+:")
 """How the address of a repository begins that is no folder of this host."""
 
+_TAG, _INCOMPLETE_TAG = "gauntlet", "incomplete"
+"""Tags of snapshots, and of those that lack a file which could not be read."""
+
 _INCOMPLETE = 3
 """Exit status of a backup in which some files could not be read."""
 
@@ -77,19 +80,22 @@ def _require_apart() -> None:
 def back_up(folder: Path, names: Sequence[str]) -> Stored:
     """Store these entries of `folder` in a new snapshot. A file that was removed meanwhile is left out.
 
-    Raise `Fault` where it fails, or where a file that is there cannot be read.
+    Raise `Fault` where it fails, or where a file that is there cannot be read: `restore` takes such a snapshot only by
+    its identifier.
     """
-    done = _start("backup", "--json", "--tag", "gauntlet", *names, folder=folder)
+    done = _start("backup", "--json", "--tag", _TAG, *names, folder=folder)
     messages = [*_messages(done.stdout), *_messages(done.stderr)]
     if done.returncode not in {0, _INCOMPLETE}:
         raise Fault(f"restic backup: {_ending(done)}")
-    for message in messages:
-        item = str(message.get("item", ""))
-        if message.get("message_type") == "error" and (folder / item).exists():
-            raise Fault(f"restic backup: {item or 'a file'} cannot be read: {message.get('error')}")
     summary = next((one for one in messages if one.get("message_type") == "summary"), None)
     if summary is None:
         raise Fault(f"restic backup made no snapshot: {_ending(done)}")
+    for message in messages:
+        item = str(message.get("item", ""))
+        if message.get("message_type") == "error" and (folder / item).exists():
+            unread = f"restic backup: {item or 'a file'} cannot be read: {message.get('error')}"
+            _mark_incomplete(summary["snapshot_id"], unread)
+            raise Fault(unread)
     return Stored(
         summary["snapshot_id"],
         summary["total_files_processed"],
@@ -98,12 +104,20 @@ def back_up(folder: Path, names: Sequence[str]) -> Stored:
     )
 
 
+def _mark_incomplete(snapshot: str, why: str) -> None:
+    """Take the tag from a snapshot by which `restore` finds the newest one. Raise `Fault` where it fails."""
+    try:
+        _run("tag", "--set", _INCOMPLETE_TAG, snapshot)
+    except Fault as fault:
+        raise Fault(f"{why}; remove the snapshot {snapshot}, or it is restored as the newest one: {fault}") from fault
+
+
 def restore(snapshot: str, folder: Path) -> None:
-    """Write all files of a snapshot ("latest": the newest) into `folder`. Raise `Fault` where it fails.
+    """Write all files of a snapshot ("latest": the newest complete one) into `folder`. Raise `Fault` where it fails.
 
     Each is compared with its digest.
     """
-    chosen = [snapshot, "--tag", "gauntlet"] if snapshot == "latest" else [snapshot]
+    chosen = [snapshot, "--tag", _TAG] if snapshot == "latest" else [snapshot]
     _run("restore", *chosen, "--target", str(folder), "--verify")
 
 

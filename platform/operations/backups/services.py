@@ -5,9 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -31,6 +32,13 @@ from operations.backups.snapshots import (
     SnapshotManifest,
     entries,
 )
+
+
+class RestoredSite(NamedTuple):
+    """What a restored site was, and which of its repositories lack objects, in words."""
+
+    manifest: SnapshotManifest
+    damaged: Sequence[str]
 
 
 def last_backup() -> Event | None:
@@ -60,12 +68,13 @@ def back_up() -> restic.Stored:
     return stored
 
 
-def restore(snapshot: str) -> SnapshotManifest:
-    """Fill an empty state folder and an empty database from a snapshot ("latest": the newest); return its manifest.
+def restore(snapshot: str) -> RestoredSite:
+    """Fill an empty state folder and an empty database from a snapshot ("latest": the newest); return what it was.
 
-    The database is filled last and in one transaction: no program of the site starts before all is there. Raise
-    `Refusal` where one of both is not empty, or the snapshot is of another kind of database or of a later version, and
-    `Fault` where a step fails; then empty both and start again.
+    The database is filled last and in one transaction: no program of the site starts before all is there. A damaged
+    repository, which may be in all snapshots, stops nothing. Raise `Refusal` where one of both is not empty, or the
+    snapshot is of another kind of database or of a later version, and `Fault` where a step fails; then empty both and
+    start again.
     """
     restic.require_repository()
     _require_empty_folder()
@@ -82,12 +91,12 @@ def restore(snapshot: str) -> SnapshotManifest:
             f"the snapshot has a database of {manifest.database}, and DATABASE_URL names one of {database_dump.kind()}",
             fix=f"empty {settings.STATE}, and name an empty database of {manifest.database} in DATABASE_URL",
         )
-    set_refs(refs)
+    damaged = set_refs(refs)
     database_dump.load(folder / DATABASE)
     require_no_later_migration(MigrationLoader(connection))
     remove_unknown_repositories()
     shutil.rmtree(folder)
-    return manifest
+    return RestoredSite(manifest, damaged)
 
 
 def _require_empty_folder() -> None:

@@ -22,6 +22,7 @@ from pages.formats import page_formats
 from repositories.models import Repository
 from submissions.models import Submission
 from workers.models import Host, Worker
+from workers.selectors import hosts_out_of_service
 from workers.tasks import sweep
 
 TOKEN = "a token of this test"  # noqa: S105
@@ -75,6 +76,16 @@ def test_they_are_what_the_database_says(client: Client, running: Submission) ->
     assert ("gauntlet_last_task_age_seconds", "webhooks") not in found
     assert 0 <= found[("gauntlet_last_backup_age_seconds",)] < 600
     assert found[("gauntlet_state_free_bytes",)] > 0
+
+
+def test_a_host_that_is_gone_is_not_out_of_service_for_good(client: Client, running: Submission) -> None:
+    """Nobody can delete its row, and no check would end the alert."""
+    waited = clock.database_now() - timedelta(days=1, minutes=1)
+    Host.objects.create(name="sold", out_since=waited, check_due_at=waited, problem="no engine")
+    assert [each.name for each in hosts_out_of_service()] == ["arena-2"]
+    assert scrape(client)[("gauntlet_hosts_out_of_service",)] == 1
+    Host.objects.filter(name="sold").update(check_due_at=clock.database_now() - timedelta(hours=23))
+    assert scrape(client)[("gauntlet_hosts_out_of_service",)] == 2
 
 
 def test_the_age_of_what_never_happened_is_absent(client: Client, db: None) -> None:

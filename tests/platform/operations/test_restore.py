@@ -12,19 +12,20 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from core.errors import Fault, Refusal
+from core.errors import Refusal
 from operations.backups import database_dump, restic, services
 from operations.backups.repository_refs import Refs, list_refs, set_refs
+from operations.backups.services import RestoredSite
 from operations.backups.snapshots import MANIFEST, REFS, STAGING
 from repositories.models import Repository
 from repositories.services import repository_of
 
 
 @pytest.fixture
-def restored(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Refs], None]:
+def restored(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Refs], RestoredSite]:
     """Restores the state folder of the site from a copy of it, with the refs that were listed before."""
 
-    def restore(refs: Refs) -> None:
+    def restore(refs: Refs) -> RestoredSite:
         folder = settings.STATE / STAGING
         folder.mkdir(parents=True)
         (folder / REFS).write_text(json.dumps(refs))
@@ -34,7 +35,7 @@ def restored(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         settings.STATE.mkdir()
         settings.REPOSITORIES = settings.STATE / "repositories"
         monkeypatch.setattr(restic, "restore", lambda name, target: shutil.copytree(old, target, dirs_exist_ok=True))
-        services.restore("latest")
+        return services.restore("latest")
 
     settings.STATE = tmp_path / "old"
     settings.REPOSITORIES = settings.STATE / "repositories"
@@ -45,7 +46,7 @@ def restored(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_a_repository_that_was_made_after_the_dump_becomes_nobodys(
-    repositories: dict[str, Repository], restored: Callable[[Refs], None], monkeypatch: pytest.MonkeyPatch
+    repositories: dict[str, Repository], restored: Callable[[Refs], RestoredSite], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its row is lost, so the database gives its key again: to another team, which must not find its code."""
     listed, before_the_dump, after_it = repositories.values()
@@ -61,7 +62,7 @@ def test_a_repository_that_was_made_after_the_dump_becomes_nobodys(
 
 
 def test_a_snapshot_is_restored_although_an_unused_repository_was_deleted_meanwhile(
-    repositories: dict[str, Repository], restored: Callable[[Refs], None]
+    repositories: dict[str, Repository], restored: Callable[[Refs], RestoredSite]
 ) -> None:
     """It goes with its competition, and has nothing that could be lost; a missing one with refs is named."""
     used, unused, _ = repositories.values()
@@ -72,13 +73,28 @@ def test_a_snapshot_is_restored_although_an_unused_repository_was_deleted_meanwh
     shutil.rmtree(unused.path)
     restored(refs)
     assert repository_of(entry=unused.entry, track=unused.track).path.is_dir()
-    with pytest.raises(Fault, match=r"the snapshot lacks the repository 9\.git"):
-        set_refs({"9.git": {"refs/heads/main": "a" * 40}})
+    assert set_refs({"9.git": {"refs/heads/main": "a" * 40}}) == ["the snapshot lacks the repository 9.git"]
+
+
+def test_a_damaged_repository_is_named_and_stops_no_restore(
+    repositories: dict[str, Repository], restored: Callable[[Refs], RestoredSite]
+) -> None:
+    """It may have been damaged for a year, and is in all snapshots then."""
+    damaged, other, _ = repositories.values()
+    for each in (damaged, other):
+        _pushed(each)
+    refs = list_refs()
+    for path in damaged.path.glob("objects/??/*"):
+        path.unlink()
+    site = restored(refs)
+    assert [line.partition(":")[0] for line in site.damaged] == [f"the repository {damaged.path.name} is damaged"]
+    assert site.manifest.version == "1"
+    assert list_refs() == refs
 
 
 @pytest.mark.django_db
 def test_a_snapshot_of_a_later_version_is_refused(
-    restored: Callable[[Refs], None], settings: Settings, monkeypatch: pytest.MonkeyPatch
+    restored: Callable[[Refs], RestoredSite], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest one is, when an operator goes back to the version from before an update."""
 

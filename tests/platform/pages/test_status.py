@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
+from django.db.models import F
 from django.test import Client
 
 from accounts.models import User
@@ -14,6 +15,7 @@ from core import clock
 from formats.query.leaderboards.models import Evaluation
 from formats.query.matches.models import Match, Piece
 from submissions.models import QuotaSlot, Submission
+from workers.host_comparisons import drain
 from workers.models import Host, Worker
 from workers.selectors import live_workers, workers_without_heartbeat
 from workers.services import record_start, record_stop, record_worker
@@ -145,13 +147,23 @@ def test_it_shows_the_age_of_the_newest_score_and_the_calibration(client: Client
 
 
 def test_a_drained_host_waits_for_a_person(client: Client, olga: User) -> None:
-    Host.objects.update(check_due_at=None)
+    Host.objects.update(check_due_at=None, doubtful_until=F("out_since"))
     page = text_of(client)
     assert "A host is drained</strong> Its results differ from those of other hosts." in page
     assert "It resumes when the check passes" not in page
     User.objects.filter(pk=olga.pk).update(is_staff=True)
     client.force_login(olga)
     assert "arena-1 is drained</strong>" in text_of(client)
+
+
+def test_a_host_that_an_operator_drains_has_no_doubtful_results(client: Client, olga: User) -> None:
+    """Also where its results differed once, and it was returned to service since."""
+    Host.objects.filter(name="arena-2").update(doubtful_until=clock.now() - timedelta(days=1))
+    drain(Worker.objects.get(name="arena-2/0"), olga, "Its disk gets replaced.")
+    page = text_of(client)
+    assert "A host is drained</strong> The operators have taken it out of service." in page
+    assert "differ from those" not in page
+    assert "disk" not in page
 
 
 def test_it_says_whether_hosts_repeat_results_of_each_other(client: Client) -> None:

@@ -134,6 +134,17 @@ def test_leftovers_of_a_killed_server_are_removed_by_the_next_push(arena: Site, 
     assert not left.exists()
 
 
+def test_locks_of_a_killed_git_reject_no_push(arena: Site, copy: WorkingCopy, token: str) -> None:
+    """Git never takes a lock that a file holds: no push would change the branch, and no branch could be deleted."""
+    copy.git("push", arena.url(token), "main", "main:old")
+    repository = next(arena.repositories.glob("*.git"))
+    for name in ("HEAD.lock", "packed-refs.lock", "packed-refs.new", "refs/heads/main.lock"):
+        (repository / name).touch()
+    copy.commit({"main.py": "print('plays better')\n"})
+    copy.git("push", arena.url(token), "main", ":old")
+    assert len(copy.git("ls-remote", "--heads", arena.url(token)).splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("hook", "words"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import subprocess
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +23,9 @@ from repositories.commit_source import commit_source
 from repositories.models import Repository
 from workers.host_credentials import join, join_key, make_credential, revoke
 from workers.models import HostCredential
+
+CERTIFICATE = Path(__file__).parent.parent / "webhooks" / "receiver.pem"
+"""A certificate with its key, which git does not trust."""
 
 SHARED = {"DATABASE_URL": "postgresql://gauntlet:secret@database.example/gauntlet"}
 
@@ -161,6 +165,39 @@ def test_a_fetch_is_tried_again_while_the_web_server_is_away(
     settings.SITE_ADDRESS = there
     with commit_source(pushed[0], pushed[1]) as source:
         assert (source / "shallow").exists()
+
+
+class TlsServer(ThreadingHTTPServer):
+    """A server whose certificate clients refuse."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), BaseHTTPRequestHandler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(CERTIFICATE)
+        self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of connections that the client ended."""
+
+
+def test_without_authorities_of_its_own_a_host_trusts_those_of_its_system(
+    pushed: tuple[Repository, str, str], elsewhere: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`compose.worker.yaml` sets an empty variable then, and git would read no file at all."""
+    monkeypatch.setattr(module, "_PAUSES", ())
+    monkeypatch.delenv("GIT_SSL_CAINFO", raising=False)
+    said = []
+    with TlsServer() as server:
+        Thread(target=server.serve_forever).start()
+        settings.SITE_ADDRESS = f"https://127.0.0.1:{server.server_port}"
+        for _ in range(2):
+            with pytest.raises(HostFault) as fault, commit_source(pushed[0], pushed[1]):
+                pass
+            said.append(str(fault.value).partition("fatal:")[2])
+            monkeypatch.setenv("GIT_SSL_CAINFO", "")
+        server.shutdown()
+    assert "certificate" in said[0]
+    assert said[1] == said[0]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def drained(db: None) -> Host:
 
 
 def test_a_host_that_differs_is_drained_and_reported_once(drained: Host, caplog: pytest.LogCaptureFixture) -> None:
-    assert drained.name == "bad"
+    assert (drained.name, drained.differs) == ("bad", True)
     assert "its labels or distances differ from those of other hosts beyond chance (p < 0.001)" in drained.problem
     host_comparisons.record([compared(pair, unequal=6) for pair in PAIRS if "bad" in pair])
     event = Event.objects.get()

@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **given: Any) -> None:
         try:
-            manifest = restore(given["snapshot"])
+            manifest, damaged = restore(given["snapshot"])
             self.stdout.write(
                 f"{settings.STATE} and the database are those of {manifest.made_at} (version {manifest.version})"
             )
@@ -43,4 +43,8 @@ class Command(BaseCommand):
         except CommandError as error:  # the moment of the backup was between a score and its leaderboard
             self.stdout.write(
                 f"{error}\n  Start the site, and run `manage.py leaderboards verify` again after some minutes."
+            )
+        if damaged:
+            raise CommandError(
+                "\n".join([*damaged, "  fix: restore an earlier snapshot; if none is whole, start the site as it is"])
             )

@@ -271,6 +271,14 @@ def test_a_folder_of_an_import_that_was_killed_becomes_nobodys_repository(
     assert made.path.name not in left
 
 
+def test_repositories_of_an_import_that_was_killed_are_removed_by_the_next_one(archive: Path) -> None:
+    """As one is whose terminal ends: each backup would have them, too."""
+    left = site.REPOSITORIES / ".import-killed"
+    (left / "0.git").mkdir(parents=True)
+    import_archive(file=archive, slug="other")
+    assert not left.exists()
+
+
 def test_a_full_disk_is_named_and_the_import_can_be_repeated(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*args: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
