@@ -135,7 +135,9 @@ class EightBits(CountingClassifier):
         return super().labels(self.seen(images))
 
 
-@pytest.mark.parametrize(("attack", "norm", "factor"), [(HopSkipJump(), Norm.L2, 1.4)], ids=named)
+@pytest.mark.parametrize(
+    ("attack", "norm", "factor"), [(Boundary(), Norm.L2, 5.0), (HopSkipJump(), Norm.L2, 1.4)], ids=named
+)
 def test_they_come_near_the_optimum_of_a_model_that_sees_images_of_8_bits(
     attack: Attack, norm: Norm, factor: float
 ) -> None:
