@@ -38,7 +38,7 @@ from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, as_pixels
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError
 from evaluation.formats.curves.threat_models import Knowledge, Norm
-from formats.curves import proof_api
+from formats.curves import proof_api, requests_and_scores
 from formats.curves.best_known import proof_uploads, proof_verification, upload_rate
 from formats.curves.best_known.best_known_distances import best_known
 from formats.curves.best_known.proof_work import proofs
@@ -499,6 +499,25 @@ def test_the_page_of_a_round_shows_its_places_without_a_lost_result(
     page = client.get(address).content.decode()
     assert ('id="track-title"' in page, 'id="known-title"' in page) == (True, False)
     assert "what is best known of the models of digits-curves: Round 1 cannot be shown" in caplog.text
+
+
+def test_the_check_names_what_a_lost_result_leaves_unknown_and_goes_on(released: Released) -> None:
+    proof = released.upload(released.ann, released.npz({1: 51}))
+    play_all()
+    requests_and_scores.sweep()
+    lost = released.round.benchmarks.filter(norm="linf")
+    kept = ModelScore.objects.filter(norm="l2", goal="untargeted", sample_set=released.round.sample_set)
+    lost.update(result="0" * 64)
+    kept.update(accuracy=0.9)
+    Improvement.objects.update(distance=0.1)
+    found = [str(each) for each in differences()]
+    assert sum(": it cannot be computed: " in each for each in found) == 1
+    assert sum("accuracy do not follow from its benchmarks" in each for each in found) == 1
+    assert sum("Round 1: its outcome cannot be computed: " in each for each in found) == 1
+    assert sum("what is best known of it cannot be computed: " in each for each in found) == 1
+    lost.update(result=released.round.benchmarks.filter(goal="targeted").get().result)
+    Proof.objects.filter(pk=proof.pk).update(content="0" * 64)
+    assert "what is best known of it cannot be computed: " in str(differences())
 
 
 @pytest.mark.django_db(transaction=True)
