@@ -29,7 +29,7 @@ from accounts.services import issue_token
 from competitions.models import Competition, Organiser
 from competitions.sample_store import samples_of
 from core import clock
-from core.errors import Fault, Refusal
+from core.errors import Fault, Refusal, RefusedForNow
 from evaluation.cli import main
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
@@ -423,6 +423,22 @@ def test_uploads_are_limited_by_size_and_by_hour(
     monkeypatch.setattr(proof_api, "MOST_BYTES", 0)
     large = by_api(released.ben).post(released.proofs, b"x", content_type="application/octet-stream")
     assert (large.status_code, large.json()["detail"]) == (413, "an upload may have at most 64 MiB")
+
+
+def test_an_upload_is_accepted_from_the_promised_time_on(
+    released: Released, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = released.upload(released.ann, released.npz({1: 51}))
+    the_clock.forward(hours=1)
+    large = released.upload(released.ann, released.npz({2: 51}))
+    for each, size in ((small, 1), (large, 1 << 20)):
+        Proof.objects.filter(pk=each.pk).update(bytes=size)
+    monkeypatch.setattr(proof_uploads, "MOST_BYTES_A_DAY", 1 << 20)
+    with pytest.raises(RefusedForNow) as refused:
+        released.upload(released.ann, released.npz({3: 51}))
+    the_clock.at = refused.value.accepted_from
+    released.upload(released.ann, released.npz({3: 51}))
+    assert the_clock.at == large.uploaded_at + timedelta(days=1)
 
 
 def test_only_people_who_are_signed_in_upload_with_a_token_of_the_form(released: Released) -> None:
