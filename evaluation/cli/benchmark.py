@@ -95,7 +95,7 @@ def run(given: argparse.Namespace) -> int:
             _play_in_processes(plan, out, given)
         results = _play_all(plan, out)
         for each in plan.submissions:
-            each.check_answers_of_fresh_instance()
+            _check(each, plan, out)
     _write(plan, results, out, given)
     if given.json:
         from evaluation.formats.curves.report.tables import run_table
@@ -291,6 +291,24 @@ def _play_all(plan: _Plan, out: Path) -> list[Results]:
             with _failures_of(subject.model):
                 results.append(play(each, subject, plan.settings, out, progress))
     return results
+
+
+def _check(submission: BenchmarkedSubmission, plan: _Plan, out: Path) -> None:
+    """Raise `Refusal` if a fresh instance answers otherwise; what was kept of the submission is then removed.
+
+    Another call would use it again, without asking the submission.
+    """
+    from evaluation.formats.curves.runner.benchmark_run import forget
+
+    try:
+        submission.check_answers_of_fresh_instance()
+    except Refusal:
+        for run, subject in plan.runs:
+            attacked = subject.model is submission.model
+            transfer = run.by_budget.knowledge is Knowledge.TRANSFER
+            if attacked or (transfer and subject.substitute is submission.model):
+                forget(run, subject, out)
+        raise
 
 
 def _write(plan: _Plan, results: Sequence[Results], out: Path, given: argparse.Namespace) -> None:

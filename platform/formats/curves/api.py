@@ -90,11 +90,11 @@ class CurvesApi(PlainApi):
         )
 
     def evaluations(self, submission: Submission, *, inside: bool) -> Sequence[Mapping[str, Any]]:
-        """Return the benchmarks for the leaderboard, for its team also those that are not played."""
+        """Return the benchmarks for the leaderboard, played or not: those on the newest rules and samples first."""
         if self._hidden(submission, inside=inside):
             return []
         benchmarks = submission.benchmarks.filter(round=None).select_related("round", "rules", "sample_set")
-        return list(BenchmarkSerializer(benchmarks.order_by("-rules__version", "pk"), many=True).data)
+        return list(BenchmarkSerializer(benchmarks.order_by("-rules__version", "-sample_set", "pk"), many=True).data)
 
     def leaderboard(
         self, track: Track, user: User | AnonymousUser, page: str, at: datetime | None

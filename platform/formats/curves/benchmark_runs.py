@@ -26,18 +26,16 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.curves.attacks.apgd import ApgdCe
 from evaluation.formats.curves.attacks.base import Attack
 from evaluation.formats.curves.attacks.boundary import Boundary
-from evaluation.formats.curves.attacks.budget_brackets import DOUBLINGS
 from evaluation.formats.curves.attacks.deepfool import DeepFool
 from evaluation.formats.curves.attacks.evolutionary import Evolutionary
 from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
 from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
 from evaluation.formats.curves.attacks.iterative import Bim, Mim
 from evaluation.formats.curves.attacks.n_attack import NAttack
-from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.attacks.square import Square
 from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.replayed_queries_check import ReplayedQueries
-from evaluation.formats.curves.models.sandboxed_classifier import GRADIENT_FACTOR, ModelFailedError, sandboxed
+from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, sandboxed
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
 from evaluation.formats.curves.runner.benchmark_run import (
@@ -52,7 +50,7 @@ from evaluation.formats.curves.runner.benchmark_run import (
 from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
 from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, median_distance
-from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
+from evaluation.formats.curves.threat_models import Goal
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
@@ -68,9 +66,6 @@ _WITH_ITERATIONS = (ApgdCe, Bim, DeepFool, FastMinimumNorm, Mim)
 CLASSES: Mapping[str, type[Attack]] = {each.name: each for each in (*_WITH_QUERIES, *_WITH_ITERATIONS)}
 """The attacks that rules may list."""
 
-_RUNS = DOUBLINGS + BISECTIONS + 2
-"""Runs of an attack that keeps within a budget: with each of the search, and with the fixed one."""
-
 _WITH_DETAIL = frozenset(
     (Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.NOT_OFFERED, Reason.SCORES_DISAGREE, Reason.INCONSISTENT)
 )
@@ -85,16 +80,6 @@ def attack_of(listed: ListedAttack) -> Attack:
     """Return the attack that rules list. The `queries` of a white-box attack are its iterations."""
     by_iterations: Mapping[str, Callable[[int], Attack]] = {each.name: each for each in _WITH_ITERATIONS}
     return by_iterations[listed.name](listed.queries) if listed.name in by_iterations else CLASSES[listed.name]()
-
-
-def most_questions(listed: ListedAttack) -> float:
-    """Return what an attack may ask for one image, in labels: as many take as long."""
-    attack = attack_of(listed)
-    each, count = 1.0, listed.queries + 1
-    if attack.knowledge is Knowledge.WHITE_BOX:
-        each = 1.0 + GRADIENT_FACTOR
-        count = (listed.queries + 2) * (attack.candidates if isinstance(attack, DeepFool) else 1)
-    return each * count * (_RUNS if attack.capability is Capability.CONSTRAINED else 1)
 
 
 def played(item: Benchmark, sandbox: Sandbox) -> dict[str, Any]:

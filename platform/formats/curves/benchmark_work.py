@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from competitions.models import RulesVersion, SampleSet
 from evaluation.formats.curves.rules import CurvesRules
 from formats.curves import NAME
+from formats.curves.listed_attacks import most_questions
 from formats.curves.models import Benchmark, ModelScore
 from rounds.models import Round
 from submissions.evaluation_refunds import refund_given_up
@@ -54,8 +55,6 @@ class BenchmarkWork(RowWork[Benchmark]):
 
     def longest(self, claim: Benchmark) -> timedelta:
         """Return twice the limits of the model for all that the attack may ask for all images, and an hour."""
-        from formats.curves.benchmark_runs import most_questions  # noqa: PLC0415 - see its docstring
-
         rules = claim.rules.rules_as(CurvesRules)
         questions = claim.sample_set.count * most_questions(claim.listed)
         seconds = rules.setup_seconds + questions * rules.model_seconds_per_image

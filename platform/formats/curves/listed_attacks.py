@@ -20,13 +20,23 @@ class AttackFacts:
     capability: Capability
     goals: frozenset[Goal] = BOTH_GOALS
     norms: frozenset[Norm] = BOTH_NORMS
+    gradients: int = 1
+    """The most gradients of an image in an iteration of a white-box attack."""
 
+
+GRADIENT_COSTS = 4.0
+"""How many labels a gradient may take as long as."""
+
+BUDGET_RUNS = 17
+"""Runs of an attack that keeps within a budget: with each of the search, and with the fixed one."""
 
 ATTACKS: Mapping[str, AttackFacts] = {
     "apgd-ce": AttackFacts("APGD-CE", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
     "bim": AttackFacts("BIM", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
     "boundary": AttackFacts("Boundary", Knowledge.DECISION, Capability.OPTIMISED, norms=frozenset({Norm.L2})),
-    "deepfool": AttackFacts("DeepFool", Knowledge.WHITE_BOX, Capability.OPTIMISED, frozenset({Goal.UNTARGETED})),
+    "deepfool": AttackFacts(
+        "DeepFool", Knowledge.WHITE_BOX, Capability.OPTIMISED, frozenset({Goal.UNTARGETED}), gradients=10
+    ),
     "evolutionary": AttackFacts("Evolutionary", Knowledge.DECISION, Capability.OPTIMISED, norms=frozenset({Norm.L2})),
     "fmn": AttackFacts("FMN", Knowledge.WHITE_BOX, Capability.OPTIMISED),
     "hop-skip-jump": AttackFacts("HopSkipJump", Knowledge.DECISION, Capability.OPTIMISED),
@@ -61,6 +71,15 @@ def needed_answers(rules: CurvesRules) -> frozenset[Knowledge]:
 def knowledge_of(attack: ListedAttack) -> Knowledge:
     """Return what an attack of the rules may see of a model."""
     return ATTACKS[attack.name].knowledge
+
+
+def most_questions(attack: ListedAttack) -> float:
+    """Return what an attack of the rules may ask for one image, in labels: as many take as long."""
+    facts = ATTACKS[attack.name]
+    each, count = 1.0, attack.queries + 1
+    if facts.knowledge is Knowledge.WHITE_BOX:
+        each, count = 1.0 + GRADIENT_COSTS, (attack.queries + 2) * facts.gradients
+    return each * count * (BUDGET_RUNS if facts.capability is Capability.CONSTRAINED else 1)
 
 
 def attack_title(name: str) -> str:

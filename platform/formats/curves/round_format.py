@@ -119,7 +119,11 @@ class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, Withou
     def _wrong(self, scored: Round) -> Iterator[Difference]:
         entries = frozen(scored)
         stored = [(each.place, each.value) for each in entries]
-        follows = self.outcome(scored, entries).read() == object_store.get(scored.outcome)
+        try:
+            follows = self.outcome(scored, entries).read() == object_store.get(scored.outcome)
+        except Fault as fault:
+            yield Difference(f"{scored}", f"its outcome cannot be computed: {fault}")
+            return
         if not follows or stored != [(each.place, each.value) for each in entries]:
             yield Difference(f"{scored}", "it does not follow from its benchmarks")
 
@@ -182,7 +186,12 @@ def _wrong_scores(scored: Sequence[ModelScore], *, repair: bool) -> Iterator[Dif
             submission=each.submission_id, sample_set=each.sample_set_id, rules=each.rules_id,
             knowledge=each.knowledge, goal=each.goal, norm=each.norm,
         ).exclude(result="")  # fmt: skip
-        expected = requests_and_scores.of_threat_model(list(rows.select_related("rules__competition").order_by("pk")))
+        played = list(rows.select_related("rules__competition").order_by("pk"))
+        try:
+            expected = requests_and_scores.of_threat_model(played)
+        except Fault as fault:
+            yield Difference(f"{each}", f"it cannot be computed: {fault}")
+            continue
         changed = [name for name in _NUMBERS if getattr(each, name) != getattr(expected, name)]
         if changed:
             for name in changed:

@@ -9,6 +9,7 @@ from competitions.sample_set_selectors import sample_set_for
 from competitions.season_costs import NOBODY, CostLine, ExpectedSeason, Quantity, SeasonCosts
 from competitions.selectors import rules_in_force
 from evaluation.formats.curves.rules import CurvesRules
+from formats.curves.listed_attacks import most_questions
 from formats.curves.measured_time_and_disk import measured_benchmarks, most_queries, stored_bytes_per_image
 from formats.curves.models import Benchmark
 from formats.curves.tracks import MODEL
@@ -30,7 +31,8 @@ RESULT_BYTES = 512
 def season_quantities(competition: Competition) -> list[Quantity]:
     """Return the means of the last benchmarks of this competition, else of others with such images, else the limits."""
     rules = rules_in_force(competition).rules_as(CurvesRules)
-    query, of_query = rules.model_seconds_per_image, LIMIT
+    questions = sum(map(most_questions, rules.attacks)) / most_queries(rules.attacks, 1)
+    query, of_query = questions * rules.model_seconds_per_image, LIMIT
     development = sample_set_for(competition, SampleSet.Purpose.DEVELOPMENT)
     stored, of_stored = float(RESULT_BYTES), "An assumption: nothing was played yet."
     for elsewhere, keys in ((True, alike(competition)), (False, [competition.pk])):

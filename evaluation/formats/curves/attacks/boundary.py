@@ -66,7 +66,8 @@ class Boundary(Attack):
                 walk.source.append(rows[both], accepted[both])
             else:
                 accepted = ask(batch, proposals, rows)
-            images[rows[accepted]] = proposals[accepted]
+            # as the model sees it: a walk that goes on from an image that only its rounding made adversarial would stay
+            images[rows[accepted]] = batch.findings.seen(proposals[accepted])
             walk.end_steps(rows, accepted)
 
 

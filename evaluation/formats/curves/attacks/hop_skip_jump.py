@@ -14,6 +14,8 @@ from evaluation.formats.curves.attacks.query_limit import affordable, ask, in_pi
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
 _TINY = torch.finfo(torch.float32).tiny
+_WHOLE_STEP = 1.0 / 255.0
+"""By how much a sample changes values at least, in the mean, where the model rounds images: it sees nothing finer."""
 _MOST_HALVINGS = 20
 """Of a step: a shorter one is none in single precision."""
 
@@ -37,12 +39,13 @@ class HopSkipJump(Attack):
     gamma: float = 1.0
     """Of the precision of the bisection: gamma / d^(3/2) of the distance in L2, gamma / d^2 in Linf."""
     first_radius: float = 0.1
-    """Of the first samples; later ones lie at 1 / d of the distance, times gamma."""
+    """Of the first samples; later ones lie at 1 / d of the distance, times gamma, or a whole step of 8 bits away."""
 
     def run(self, batch: AttackedBatch) -> None:
         images, rows = start(batch)
         values = batch.images[0].numel()
         precision = self.gamma / values ** (2.0 if batch.norm is Norm.LINF else 1.5)
+        least = _WHOLE_STEP * values**0.5 if batch.model.rounds else 0.0
         images[rows] = to_boundary(batch, images[rows], rows, batch.norm, precision)
         iteration = 1
         while True:
@@ -52,7 +55,7 @@ class HopSkipJump(Attack):
                 return
             far = distance(images[rows], batch.images[rows], batch.norm)
             radius = self.gamma * far / values if iteration > 1 else torch.full_like(far, self.first_radius)
-            normals = self._normals(batch, images[rows], rows, samples, radius)
+            normals = self._normals(batch, images[rows], rows, samples, radius.clamp(min=least))
             images[rows] = self._step(batch, images[rows], rows, batch.steepest(normals), far / iteration**0.5)
             images[rows] = to_boundary(batch, images[rows], rows, batch.norm, precision)
             iteration += 1

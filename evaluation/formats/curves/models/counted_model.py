@@ -23,6 +23,7 @@ class CountedModel:
     def __init__(self, classifier: Classifier, knowledge: Knowledge, count: int, limit: int | None = None) -> None:
         self._classifier, self.knowledge, self.limit = classifier, knowledge, limit
         self.classes, self.device, self.random = classifier.classes, classifier.device, classifier.random
+        self.rounds = classifier.rounds
         self.tells_margins = knowledge is Knowledge.WHITE_BOX and not classifier.rounds
         """Labels are those of the highest scores, which may be seen."""
         self.queries = torch.zeros(count, dtype=torch.int64, device=classifier.device)

@@ -21,6 +21,7 @@ from evaluation.formats.curves.scoring.curves import (
     success_by_budget,
     success_by_strength,
 )
+from evaluation.formats.curves.scoring.suspicions import AUTOATTACK
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 
 POINTS = 60
@@ -107,7 +108,7 @@ def _chart(
         by_strength = accuracy_by_strength if value is Value.ACCURACY else success_by_strength
         columns = [by_strength(each) for each in results]
         scale = LogScale(max(1.0, float(places[0])), float(places[-1]))
-        x_name = "queries" if threat.knowledge in (Knowledge.SCORE, Knowledge.DECISION) else "iterations"
+        x_name = _strength_name(first)
     rows = [(float(place), *(round(float(column[row]), 4) for column in columns)) for row, place in enumerate(places)]
     names = [name(each) for each in results]
     return LineChart(
@@ -123,6 +124,13 @@ def _chart(
         y_name=value,
         steps=curve is CurveAxis.STRENGTH,
     )
+
+
+def _strength_name(results: Results) -> str:
+    """Return what the strengths of an attack are numbers of."""
+    if results.attack == AUTOATTACK:
+        return "attacks"
+    return "queries" if results.threat_model.knowledge in (Knowledge.SCORE, Knowledge.DECISION) else "iterations"
 
 
 def _last_budget(results: Sequence[Results]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import math
@@ -84,6 +85,14 @@ def play(run: BenchmarkRun, subject: Subject, settings: BenchmarkSettings, folde
     whole = joined(parts, dataset_digest(subject.samples))
     _write(folder / "results" / f"{key}.npz", encode(whole))
     return whole
+
+
+def forget(run: BenchmarkRun, subject: Subject, folder: Path) -> None:
+    """Remove what `folder` has of a run."""
+    key = run.key(subject.model.name)
+    (folder / "results" / f"{key}.npz").unlink(missing_ok=True)
+    for batch in (folder / "batches").glob(f"{glob.escape(key)}--*.npz"):
+        batch.unlink()
 
 
 def require(run: BenchmarkRun, subject: Subject) -> None:

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from competitions.models import Competition
 from core.data_difference import Difference
+from core.errors import Fault
 from evaluation.formats.curves.threat_models import Norm
 from formats.curves.best_known.best_known_distances import best_known
 from formats.curves.best_known.proof_comparison import lowered_by
@@ -22,7 +23,10 @@ def wrong_improvements(competitions: QuerySet[Competition]) -> Iterator[Differen
     """
     proven = RoundEntry.objects.filter(round__competition__in=competitions, proofs__isnull=False).distinct()
     for entry in proven.select_related("round__rules__competition", "round__sample_set").order_by("pk"):
-        yield from _wrong(entry)
+        try:
+            yield from _wrong(entry)
+        except Fault as fault:
+            yield Difference(f"{entry}", f"what is best known of it cannot be computed: {fault}")
 
 
 def _wrong(entry: RoundEntry) -> Iterator[Difference]:

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import accumulate
 
 from django.db import transaction
-from django.db.models import Min, Q, Sum
+from django.db.models import Q
 
 from accounts.models import User
 from competitions.permissions import require_not_archived
@@ -100,13 +101,17 @@ def _reading() -> Iterator[None]:
 def _check_bytes(by: User, more: int) -> None:
     """Raise `RefusedForNow` if the archives of a person in a day would be too large: they are kept."""
     day = clock.database_now() - _DAY
-    recent = Proof.objects.filter(by=by, uploaded_at__gt=day).aggregate(sum=Sum("bytes"), first=Min("uploaded_at"))
-    if (recent["sum"] or 0) + more > MOST_BYTES_A_DAY:
-        raise RefusedForNow(
-            f"your proofs of a day may have at most {MOST_BYTES_A_DAY >> 20} MiB",
-            accepted_from=(recent["first"] or day) + _DAY,
-            fix="upload only images that are nearer than the best known",
-        )
+    recent = list(Proof.objects.filter(by=by, uploaded_at__gt=day).order_by("uploaded_at"))
+    left = MOST_BYTES_A_DAY - more - sum(each.bytes for each in recent)
+    if left >= 0:
+        return
+    freed = accumulate(each.bytes for each in recent)
+    enough = next((each.uploaded_at for each, part in zip(recent, freed, strict=True) if left + part >= 0), day)
+    raise RefusedForNow(
+        f"your proofs of a day may have at most {MOST_BYTES_A_DAY >> 20} MiB",
+        accepted_from=enough + _DAY,
+        fix="upload only images that are nearer than the best known",
+    )
 
 
 def too_large() -> Refusal:

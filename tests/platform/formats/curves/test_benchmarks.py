@@ -469,6 +469,8 @@ def test_nothing_is_played_on_samples_that_the_leaderboard_no_longer_has(stage: 
     stage.play()
     played = set(submission.benchmarks.values_list("sample_set__name", "state"))
     assert played == {("validation", "waiting"), ("newer", "played")}
+    listed = client.get(f"/api/v1/submissions/{submission.pk}/evaluations").json()["results"]
+    assert [each["sample_set"] for each in listed] == ["newer"] * 4 + ["validation"] * 4
     assert stage.board(client) == ["1,Owls,owls 1,50.0,75.0,5.0"]
 
 

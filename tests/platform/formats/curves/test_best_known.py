@@ -29,7 +29,7 @@ from accounts.services import issue_token
 from competitions.models import Competition, Organiser
 from competitions.sample_store import samples_of
 from core import clock
-from core.errors import Fault, Refusal
+from core.errors import Fault, Refusal, RefusedForNow
 from evaluation.cli import main
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
@@ -38,7 +38,7 @@ from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, as_pixels
 from evaluation.formats.curves.proofs.verification import DeadlineExceededError
 from evaluation.formats.curves.threat_models import Knowledge, Norm
-from formats.curves import proof_api
+from formats.curves import proof_api, requests_and_scores
 from formats.curves.best_known import proof_uploads, proof_verification, upload_rate
 from formats.curves.best_known.best_known_distances import best_known
 from formats.curves.best_known.proof_work import proofs
@@ -425,6 +425,22 @@ def test_uploads_are_limited_by_size_and_by_hour(
     assert (large.status_code, large.json()["detail"]) == (413, "an upload may have at most 64 MiB")
 
 
+def test_an_upload_is_accepted_from_the_promised_time_on(
+    released: Released, the_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = released.upload(released.ann, released.npz({1: 51}))
+    the_clock.forward(hours=1)
+    large = released.upload(released.ann, released.npz({2: 51}))
+    for each, size in ((small, 1), (large, 1 << 20)):
+        Proof.objects.filter(pk=each.pk).update(bytes=size)
+    monkeypatch.setattr(proof_uploads, "MOST_BYTES_A_DAY", 1 << 20)
+    with pytest.raises(RefusedForNow) as refused:
+        released.upload(released.ann, released.npz({3: 51}))
+    the_clock.at = refused.value.accepted_from
+    released.upload(released.ann, released.npz({3: 51}))
+    assert the_clock.at == large.uploaded_at + timedelta(days=1)
+
+
 def test_only_people_who_are_signed_in_upload_with_a_token_of_the_form(released: Released) -> None:
     address = f"{released.address}/proofs"
     strict = Client(enforce_csrf_checks=True)
@@ -499,6 +515,25 @@ def test_the_page_of_a_round_shows_its_places_without_a_lost_result(
     page = client.get(address).content.decode()
     assert ('id="track-title"' in page, 'id="known-title"' in page) == (True, False)
     assert "what is best known of the models of digits-curves: Round 1 cannot be shown" in caplog.text
+
+
+def test_the_check_names_what_a_lost_result_leaves_unknown_and_goes_on(released: Released) -> None:
+    proof = released.upload(released.ann, released.npz({1: 51}))
+    play_all()
+    requests_and_scores.sweep()
+    lost = released.round.benchmarks.filter(norm="linf")
+    kept = ModelScore.objects.filter(norm="l2", goal="untargeted", sample_set=released.round.sample_set)
+    lost.update(result="0" * 64)
+    kept.update(accuracy=0.9)
+    Improvement.objects.update(distance=0.1)
+    found = [str(each) for each in differences()]
+    assert sum(": it cannot be computed: " in each for each in found) == 1
+    assert sum("accuracy do not follow from its benchmarks" in each for each in found) == 1
+    assert sum("Round 1: its outcome cannot be computed: " in each for each in found) == 1
+    assert sum("what is best known of it cannot be computed: " in each for each in found) == 1
+    lost.update(result=released.round.benchmarks.filter(goal="targeted").get().result)
+    Proof.objects.filter(pk=proof.pk).update(content="0" * 64)
+    assert "what is best known of it cannot be computed: " in str(differences())
 
 
 @pytest.mark.django_db(transaction=True)

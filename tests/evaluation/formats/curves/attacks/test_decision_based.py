@@ -4,11 +4,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, distance
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, Findings, distance
 from evaluation.formats.curves.attacks.boundary import Boundary
 from evaluation.formats.curves.attacks.evolutionary import Evolutionary
 from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
 from evaluation.formats.curves.models.classifier import Classifier, NetworkClassifier
+from evaluation.formats.curves.models.sandboxed_classifier import as_images, as_pixels
 from evaluation.formats.curves.threat_models import Goal, Norm
 from gauntlet import frames
 from tests.evaluation.formats.curves.linear_models import CountingClassifier, LinearModel
@@ -118,6 +119,35 @@ def test_an_image_without_a_valid_label_is_adversarial_for_both_goals(attack: At
 def test_two_thousand_queries_come_near_the_optimum(attack: Attack, norm: Norm, factor: float) -> None:
     model = LinearModel(seed=2, side=4, spread=0.1, count=9, classes=2)
     batch = attacked(model, attack, norm, limit=2000)
+    ratios = batch.findings.distances / model.smallest(norm)
+    assert ratios.median() < factor
+
+
+class EightBits(CountingClassifier):
+    """A model that sees images of 8 bits, as submissions do."""
+
+    rounds = True
+
+    def seen(self, images: Tensor) -> Tensor:
+        return as_images(as_pixels(images))
+
+    def labels(self, images: Tensor) -> Tensor:
+        return super().labels(self.seen(images))
+
+
+@pytest.mark.parametrize(
+    ("attack", "norm", "factor"), [(Boundary(), Norm.L2, 5.0), (HopSkipJump(), Norm.L2, 1.4)], ids=named
+)
+def test_they_come_near_the_optimum_of_a_model_that_sees_images_of_8_bits(
+    attack: Attack, norm: Norm, factor: float
+) -> None:
+    model = LinearModel(seed=2, side=8, spread=0.2, count=3, classes=2)
+    model.classifier = eight_bits = EightBits(model.classifier)
+    model.images = eight_bits.seen(model.images)
+    model.labels = model.classifier.labels(model.images)
+    batch = model.batch(attack, norm, limit=3000)
+    batch.findings = Findings(model.images, norm, seen=eight_bits.seen)
+    attack.run(batch)
     ratios = batch.findings.distances / model.smallest(norm)
     assert ratios.median() < factor
 

@@ -8,6 +8,9 @@ from evaluation.charts.chart_as_svg_file import svg_file
 from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.scales import linear_to, shares
+from evaluation.formats.curves.report.paper_figures import CurveAxis, Value, charts_of
+from evaluation.formats.curves.threat_models import Knowledge
+from tests.evaluation.formats.curves.results_of import results_of
 
 TEXT = "{http://www.w3.org/2000/svg}text"
 
@@ -23,3 +26,11 @@ def test_a_file_is_xml_with_title_and_key_and_needs_no_style_sheet() -> None:
     assert texts[-2:] == list(names)
     assert "var(" not in content
     assert "light-dark" not in content
+
+
+def test_an_axis_of_strength_says_what_is_counted() -> None:
+    found = [results_of([0.1]), results_of([0.1], attack="square", knowledge=Knowledge.SCORE)]
+    found.append(results_of([0.1], attack="autoattack"))
+    charts = [chart for each in found for chart in charts_of([each], CurveAxis.STRENGTH, Value.ACCURACY)]
+    assert [chart.x_name for chart in charts] == ["iterations", "queries", "attacks"]
+    assert [chart.table.columns[0] for chart in charts] == ["iterations", "queries", "attacks"]
