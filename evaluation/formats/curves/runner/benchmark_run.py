@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -180,7 +179,11 @@ def _play_batch(run: BenchmarkRun, subject: Subject, samples: Sequence[Sample], 
 
 def _whole_steps(budget: float, model: Classifier, norm: Norm) -> float:
     """Return the largest budget that images of 8 bits can have within a budget, if the model rounds to them."""
-    return math.floor(budget * 255.0 + 1e-6) / 255.0 if model.rounds and norm is Norm.LINF else budget
+    if not (model.rounds and norm is Norm.LINF):
+        return budget
+    steps = round(budget * 255.0)
+    # compared as distances are when they are counted: a budget of 0.0313725 is less than 8/255
+    return (steps if steps / 255.0 <= budget else steps - 1) / 255.0
 
 
 def _exact(distances: Floats, model: Classifier, norm: Norm) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,7 @@ from evaluation.formats.curves.attacks.iterative import Bim
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.results import Floats, Results
 from evaluation.formats.curves.runner.benchmark_run import BenchmarkRun, Subject, as_tensor, play_batch, start_images
-from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
+from evaluation.formats.curves.runner.benchmark_settings import SMALL_IMAGES, BenchmarkSettings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength
 from evaluation.formats.curves.threat_models import Goal, Norm
 from tests.evaluation.formats.curves.linear_models import LinearModel
@@ -30,9 +32,18 @@ def named(value: object) -> str:
     return value.name if isinstance(value, Attack) else str(value)
 
 
-def played(attack: Attack, norm: Norm, seed: int, side: int) -> tuple[LinearModel, Results]:
+def played(
+    attack: Attack,
+    norm: Norm,
+    seed: int,
+    side: int,
+    fixed: Mapping[Norm, float] = SMALL_IMAGES,
+    *,
+    rounds: bool = False,
+) -> tuple[LinearModel, Results]:
     """Return a linear model of images of 8 bits, some of which it gets wrong, and the results of a run."""
     model = LinearModel(seed, side=side, count=COUNT, spread=0.1)
+    model.classifier.rounds = rounds
     pixels = (model.images * 255).round().byte().permute(0, 2, 3, 1).numpy()
     model.images = as_tensor([Sample(0, each, 0) for each in pixels])
     model.labels = model.classifier.labels(model.images)
@@ -41,7 +52,7 @@ def played(attack: Attack, norm: Norm, seed: int, side: int) -> tuple[LinearMode
     samples = [Sample(number, *each) for number, each in enumerate(zip(pixels, labels.tolist(), strict=True))]
     first = {norm: float(model.smallest(norm).median())}  # the search is precise to a thousandth of it
     run, subject = BenchmarkRun(attack, None, Goal.UNTARGETED, norm), Subject(model.classifier, samples, "linear")
-    return model, play_batch(run, subject, samples, BenchmarkSettings(first_budgets=first))
+    return model, play_batch(run, subject, samples, BenchmarkSettings(first_budgets=first, fixed_budgets=fixed))
 
 
 @pytest.mark.parametrize(("seed", "side"), [(1, 8), (2, 4), (3, 16)])
@@ -97,3 +108,11 @@ def test_a_normalised_distance_is_that_in_l2_over_the_root_of_the_number_of_valu
     _, normalised = played(DeepFool(), Norm.NORMALISED_L2, 1, 8)
     np.testing.assert_allclose(normalised.distances * np.sqrt(3 * 8 * 8), plain.distances, rtol=1e-6)
     assert normalised.fixed_budget == pytest.approx(np.sqrt(0.001))
+
+
+@pytest.mark.parametrize("budget", [2 / 255, 0.00784313725, 0.0079], ids=["exact", "cut off", "rounded up"])
+def test_what_an_attack_finds_with_a_budget_of_whole_steps_is_within_it(budget: float) -> None:
+    _, results = played(Bim(), Norm.LINF, 1, 16, {Norm.LINF: budget}, rounds=True)
+    found = results.traces[(results.traces > 0) & np.isfinite(results.traces)]
+    assert len(found)
+    assert (found <= budget).all()
