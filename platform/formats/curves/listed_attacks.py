@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evaluation.formats.curves.rules import CurvesRules, ListedAttack
+from evaluation.formats.curves.rules import KNOWLEDGE, CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
 BOTH_GOALS, BOTH_NORMS = frozenset(Goal), frozenset({Norm.LINF, Norm.L2})
@@ -16,23 +16,22 @@ class AttackFacts:
     """What the class of an attack says of itself; a test compares the two."""
 
     title: str
-    knowledge: Knowledge
     capability: Capability
     goals: frozenset[Goal] = BOTH_GOALS
     norms: frozenset[Norm] = BOTH_NORMS
 
 
 ATTACKS: Mapping[str, AttackFacts] = {
-    "apgd-ce": AttackFacts("APGD-CE", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
-    "bim": AttackFacts("BIM", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
-    "boundary": AttackFacts("Boundary", Knowledge.DECISION, Capability.OPTIMISED, norms=frozenset({Norm.L2})),
-    "deepfool": AttackFacts("DeepFool", Knowledge.WHITE_BOX, Capability.OPTIMISED, frozenset({Goal.UNTARGETED})),
-    "evolutionary": AttackFacts("Evolutionary", Knowledge.DECISION, Capability.OPTIMISED, norms=frozenset({Norm.L2})),
-    "fmn": AttackFacts("FMN", Knowledge.WHITE_BOX, Capability.OPTIMISED),
-    "hop-skip-jump": AttackFacts("HopSkipJump", Knowledge.DECISION, Capability.OPTIMISED),
-    "mim": AttackFacts("MIM", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
-    "n-attack": AttackFacts("N-Attack", Knowledge.SCORE, Capability.CONSTRAINED),
-    "square": AttackFacts("Square", Knowledge.SCORE, Capability.CONSTRAINED),
+    "apgd-ce": AttackFacts("APGD-CE", Capability.CONSTRAINED),
+    "bim": AttackFacts("BIM", Capability.CONSTRAINED),
+    "boundary": AttackFacts("Boundary", Capability.OPTIMISED, norms=frozenset({Norm.L2})),
+    "deepfool": AttackFacts("DeepFool", Capability.OPTIMISED, frozenset({Goal.UNTARGETED})),
+    "evolutionary": AttackFacts("Evolutionary", Capability.OPTIMISED, norms=frozenset({Norm.L2})),
+    "fmn": AttackFacts("FMN", Capability.OPTIMISED),
+    "hop-skip-jump": AttackFacts("HopSkipJump", Capability.OPTIMISED),
+    "mim": AttackFacts("MIM", Capability.CONSTRAINED),
+    "n-attack": AttackFacts("N-Attack", Capability.CONSTRAINED),
+    "square": AttackFacts("Square", Capability.CONSTRAINED),
 }
 """The attacks that rules may list: they find their way although submissions see images of 8 bits."""
 
@@ -60,7 +59,7 @@ def needed_answers(rules: CurvesRules) -> frozenset[Knowledge]:
 
 def knowledge_of(attack: ListedAttack) -> Knowledge:
     """Return what an attack of the rules may see of a model."""
-    return ATTACKS[attack.name].knowledge
+    return KNOWLEDGE[attack.name]
 
 
 def attack_title(name: str) -> str:

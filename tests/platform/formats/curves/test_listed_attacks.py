@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.formats.curves.rules import ListedAttack
+from evaluation.formats.curves.rules import KNOWLEDGE, ListedAttack
 from evaluation.formats.curves.threat_models import Capability, Norm
 from formats.curves.benchmark_runs import CLASSES, attack_of
 from formats.curves.listed_attacks import ATTACKS, AttackFacts
 
 
 def test_the_listed_facts_of_each_attack_are_those_of_its_class() -> None:
-    said = {
-        name: AttackFacts(each.title, each.knowledge, each.capability, each.goals, each.norms)
-        for name, each in CLASSES.items()
-    }
+    said = {name: AttackFacts(each.title, each.capability, each.goals, each.norms) for name, each in CLASSES.items()}
     assert dict(ATTACKS) == said
+    assert dict(KNOWLEDGE) == {name: each.knowledge for name, each in CLASSES.items()}
 
 
 @pytest.mark.parametrize("name", ATTACKS)
