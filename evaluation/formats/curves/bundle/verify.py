@@ -14,6 +14,7 @@ import numpy as np
 
 from evaluation.bundle.canonical_json import canonical, commitment_of
 from evaluation.bundle.checked_fields import quoted
+from evaluation.bundle.derived_lines import about_commitments
 from evaluation.bundle.released_sample_check import check_committed
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.errors import BundleRefusal
@@ -56,7 +57,8 @@ def verify(
             Problem(1, f"{name}: rounds of the curves format have no perturbed images") for name, _ in perturbed
         ]
         models = sum(line["kind"] == "model" for _, line in numbered)
-        return Checked(problems, (f"{models} models, {len(numbered) - models - 1} benchmarks",))
+        counted = f"{models} models, {len(numbered) - models - 1} benchmarks"
+        return Checked(problems, (counted, *about_commitments(head["samples"], head["field"], body.snapshot)))
 
     return verify_signed(bundle, key, samples, field, check)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,16 @@ def test_other_images_are_named() -> None:
 def test_an_attack_counts_under_its_own_threat_model_alone() -> None:
     problems = verify(bundle(knowledge="decision")).problems
     assert 'bim is a white-box attack, not "decision"' in str(problems)
+
+
+def test_the_report_names_commitments_and_snapshot() -> None:
+    signed = bundle()
+    snapshot = sha256(b"".join(signed.splitlines(keepends=True)[:-1])).hexdigest()
+    head = json.loads(signed.splitlines()[0])
+    assert verify(signed).summary[1:4] == (
+        f"commitment to the samples {head['samples']}", f"commitment to the field {head['field']}",
+        f"snapshot {snapshot}",
+    )  # fmt: skip
 
 
 def test_there_are_no_perturbed_images() -> None:
