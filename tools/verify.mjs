@@ -125,7 +125,7 @@ function verify(path, key) {
     for (const each of line.submissions ?? []) must(Object.keys(each).sort().join() === SUBMISSION && each.eligible === !each.why, "a submission");
   }
   const head = of.head[0];
-  must(format === "transfer" ? head.version === 3 : head.format === 4, "its version is not known to this program");
+  must(format === "transfer" ? head.version === 3 || head.version === 4 : head.format === 4, "its version is not known to this program");
   const due = format === "transfer" ? transfer(head, of) : query(head, of, (value) => sha256(canonical(value)));
   must(due.length === of.derived.length, "derived lines are missing, or too many");
   due.forEach((line, at) => {
@@ -159,8 +159,9 @@ function transfer(head, of) {
   });
   const hashes = Buffer.concat(batches.map((line) => line.hashes)).toString("hex").match(/.{64}/g);
   must(new Set(hashes).size === hashes.length && sha256(canonical(hashes)) === head.commitment, "the commitment to the samples");
-  const field = entrants.map((each) => [each.track, each.player, each.baseline, each.submissions.map((one) => [one.team, one.commit])]);
-  must(sha256(canonical([head.field_salt, field])) === head.field_commitment, "the commitment to the field");
+  const { round_kind, samples, rules_version, seed } = head, narrow = head.version === 3, digest = (value) => sha256(canonical(value));
+  const field = entrants.map((each) => [each.track, each.player, each.baseline, each.submissions.map((one) => [one.team, one.commit, ...(narrow ? [] : [one.licence])])]);
+  must(digest(narrow ? [head.field_salt, field] : [head.field_salt, digest({ round_kind, samples, rules_version, rules, seed }), field]) === head.field_commitment, "the commitment to the field");
   must(new Set(entrants.map((each) => each.player)).size === entrants.length && entrants.every((each, at) => !at || tracks.indexOf(each.track) >= tracks.indexOf(entrants[at - 1].track)), "the players");
   const attacks = entrants.filter((each) => each.track !== "defence"), defences = entrants.filter((each) => each.track === "defence");
   const names = (players) => players.map((each) => each.player).sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));

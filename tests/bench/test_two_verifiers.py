@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,13 @@ def test_they_accept_the_same_bundles() -> None:
     bundles = {str(seed): sign(body_of(seed), SEED) for seed in range(5000, 5010)}
     assert all(said_by_node(bundles).values())
     assert all(map(said_by_python, bundles.values()))
+
+
+def test_they_accept_a_bundle_of_an_earlier_version() -> None:
+    written = Path(__file__).parents[1] / "evaluation/formats/transfer/bundle/written_by_version_3.gauntlet"
+    bundle = written.read_bytes()
+    assert said_by_python(bundle)
+    assert said_by_node({"version 3": bundle}) == {"version 3": True}
 
 
 @pytest.mark.parametrize("seed", [8, 9])

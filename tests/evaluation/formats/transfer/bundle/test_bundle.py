@@ -85,11 +85,11 @@ def record() -> TransferRecord:
         ("aimed", "good"): ((1, 2), (-1,)),
         ("aimed", "weak"): ((3, 2), (-1,)),
     }
+    head = TransferHead(
+        "transfer", 1, "Final", "final", 1, RULES, 7, commitment_of([sha(1), sha(2), sha(3)]), "5" * 64, "", OF_LINES
+    )
     return TransferRecord(
-        TransferHead(
-            "transfer", 1, "Final", "final", 1, RULES, 7, commitment_of([sha(1), sha(2), sha(3)]),
-            "5" * 64, transfer_field_commitment("5" * 64, entrants), OF_LINES,
-        ),
+        replace(head, field_commitment=transfer_field_commitment(head, 3, entrants)),
         batches,
         entrants,
         runs,
@@ -221,10 +221,10 @@ def test_a_baseline_takes_no_place(record: TransferRecord) -> None:
         (lambda lines: lines.append(of(lines, "standing", 4)), "this line does not follow from the labels"),
         (
             lambda lines: of(lines, "entrant")["submissions"].pop(),
-            "the commitment to the field does not match the entrants",
+            "the commitment to the field does not match the entrants and the rules",
         ),
         (lambda lines: of(lines, "head")["rules"].update(opponents="all"), "its rules cannot be read"),
-        (lambda lines: of(lines, "head").update(version=4), "its version is not from 1 to 3"),
+        (lambda lines: of(lines, "head").update(version=5), "its version is not from 1 to 4"),
     ],
 )
 def test_what_does_not_fit_is_named_although_it_is_signed(
