@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Min, Q, Sum
 
 from accounts.models import User
+from competitions.models import Competition
 from competitions.permissions import require_not_archived
 from core import clock, event_log, object_store, worker_notifications
 from core.errors import Refusal, RefusedForNow
@@ -60,7 +61,7 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
     digest = hashlib.sha256(kept).hexdigest()
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=by.pk)  # of uploads at once only so many can wait
-        require_not_archived(entry.round.competition)
+        require_not_archived(Competition.objects.get(pk=entry.round.competition_id))
         same = Proof.objects.filter(_OPEN_OR_VERIFIED, round_entry=entry, content=digest).first()
         if same is not None:
             raise Refusal(

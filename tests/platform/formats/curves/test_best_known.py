@@ -481,6 +481,14 @@ def test_a_model_that_left_after_its_release_takes_no_proofs(released: Released,
     assert released.best(Norm.L2)[1:3] == [2.0, 0.2]
 
 
+def test_an_archived_competition_takes_no_proofs(released: Released, client: Client) -> None:
+    Competition.objects.update(archived_at=clock.now())
+    client.force_login(released.ann)
+    page = client.get(released.address).content.decode()
+    assert ("was archived at" in page, 'type="file"' in page) == (True, False)
+    assert "was archived at" in post(client, released, b"nothing that is read")
+
+
 def test_what_is_known_starts_with_what_the_attacks_found(released: Released, client: Client) -> None:
     released.round.benchmarks.filter(norm="linf").delete()
     assert released.best(Norm.LINF) == [0.0] + [np.inf] * 5
