@@ -68,7 +68,8 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
                 f"proof {same.pk} has the same images",
                 fix="upload other images, or wait for its result",
             )
-        if Proof.objects.filter(_OPEN, by=by).count() >= MOST_WAITING:
+        going_on = Q(round_entry__round__competition__archived_at=None)  # the others may wait for good
+        if Proof.objects.filter(_OPEN, going_on, by=by).count() >= MOST_WAITING:
             raise Refusal(
                 f"{MOST_WAITING} of your proofs wait for their verification",
                 fix="upload the next one when one of them is verified",
