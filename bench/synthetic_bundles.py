@@ -80,8 +80,8 @@ def transfer_record(
             if place % 5 == 2:
                 given[chance.random(samples) < 0.05] = NO_LABEL
             labels[attack.player, defence.player] = BundleLabels(array("h", given.tobytes()), ("",) * len(batches))
-    commitments = commitment_of(hashes), SALT, transfer_field_commitment(SALT, entrants)
-    head = TransferHead("transfer", 1, "Synthetic", "final", 1, rules, seed, *commitments)
+    head = TransferHead("transfer", 1, "Synthetic", "final", 1, rules, seed, commitment_of(hashes), SALT, "")
+    head = replace(head, field_commitment=transfer_field_commitment(head, samples, entrants))
     return TransferRecord(head, batches, entrants, runs, labels)
 
 

@@ -5,6 +5,10 @@ export const must = (holds, text) => { if (!holds) throw new Error(text); };
 export const whole = (value, least, most) => Number.isInteger(value) && value >= least && value <= most;
 export const hex = (text, digits) => typeof text === "string" && text.length === digits && /^[0-9a-f]*$/.test(text);
 
+export const text = (value) => typeof value === "string";
+const flag = (value) => typeof value === "boolean";
+export const large = (value) => text(value) && /^(0|-?[1-9]\d{0,18})$/.test(value) && BigInt(value) < 2n ** 63n && BigInt(value) > -(2n ** 63n);
+
 const middle = (values) => {
   const sorted = Float64Array.from(values).sort(), n = sorted.length;
   return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : null;
@@ -53,12 +57,19 @@ function ranked(attacking, players, observed, byRank) { // players best first, w
 export function query(head, of, digest) { // the lines that follow from the given ones
   const samples = of.sample ?? [], S = head.samples, entrants = of.entrant ?? [], results = new Map();
   must(head.schedule === "halving" || head.schedule === "ladder-2", `the schedule ${head.schedule} is not known to this program`);
-  must(head.sweep === true && head.guard === false && samples.length === S && samples.every((line, at) => line.sample === at && hex(line.hash, 64) && line.worst_case >= 0), "the samples");
+  must(head.sweep === true && head.guard === false && samples.length === S && samples.every((line, at) => line.sample === at && hex(line.hash, 64) && typeof line.worst_case === "number" && line.worst_case >= 0 && line.worst_case <= 1e9), "the samples");
   const hashes = samples.map((line) => line.hash), { rules, rules_version, round_kind, schedule, guard, sweep } = head;
   must(new Set(hashes).size === S && digest(hashes) === head.commitment, "the commitment to the samples");
   const of_rules = digest({ round_kind, schedule, guard, sweep, samples: S, rules_version, rules });
   const field = entrants.map((each) => [each.track, each.order, each.prior, each.player, each.bundled, each.teams, each.submissions.map((one, at) => [one.team, one.commit, one.licence, each.eligible_at_freeze[at]])]);
   must(digest([head.field_salt, of_rules, field]) === head.field_commitment, "the commitment to the field");
+  must(rules.query_budget === undefined || Number.isSafeInteger(rules.query_budget), "the query budget");
+  must(new Set(entrants.map((each) => each.player)).size === entrants.length, "a player is listed twice");
+  must(entrants.every((each) => flag(each.bundled) && each.teams.length && JSON.stringify(each.teams) === JSON.stringify(each.submissions.map((one) => one.team)) && each.eligible_at_freeze.length === each.teams.length && each.eligible_at_freeze.every(flag)), "an entrant");
+  for (const track of new Set(["model", "untargeted", "targeted", ...entrants.map((each) => each.track)])) {
+    const own = entrants.filter((each) => each.track === track), first_to_last = own.map((_, at) => at + 1).join();
+    must(["model", "untargeted", "targeted"].includes(track) && own.map((each) => each.order).join() === first_to_last && own.map((each) => each.prior).sort((one, other) => one - other).join() === first_to_last, "the order of the entrants");
+  }
   const of_track = (track) => entrants.filter((each) => each.track === track);
   const same_team = (model, attack) => !model.bundled && !attack.bundled && model.teams[0] === attack.teams[0];
   const key = (model, attack) => `${model.player}\0${attack.player}`, audits = new Map((of.audit ?? []).map((line) => [`${line.model}\0${line.attack}`, line.failed_on]));
@@ -66,12 +77,12 @@ export function query(head, of, digest) { // the lines that follow from the give
   const ascending = (names) => names.every((name, at) => !at || Buffer.compare(Buffer.from(names[at - 1]), Buffer.from(name)) < 0);
   must(ascending([...(of.audit ?? []).map((line) => `${line.model}\0${line.attack}`)]), "audits are out of order, or twice");
   must([...audits.values()].every((counts) => counts.length && counts.every((count, at) => count > (counts[at - 1] ?? 0) && count <= S)), "an audit");
-  must(ascending((of.kept ?? []).map((line) => line.model)) && (of.kept ?? []).every((line) => line.reason && of.audit?.some((one) => one.model === line.model)), "kept models");
+  must(ascending((of.kept ?? []).map((line) => line.model)) && (of.kept ?? []).every((line) => text(line.reason) && line.reason && of.audit?.some((one) => one.model === line.model)), "kept models");
   let before = "";
   for (const line of of.results ?? []) {
     const { outcomes, distances, queries, piece_ends: ends } = line, name = `${line.model}\0${line.attack}`;
     must(Buffer.compare(Buffer.from(name), Buffer.from(before)) > 0 && distances.length > 0 && distances.length <= S && outcomes.length === distances.length && queries.length === distances.length, "columns of results");
-    must(line.piece_digests.length === 32 * ends.length && ends.every((end, at) => end > (ends[at - 1] ?? 0)) && ends.at(-1) === distances.length && queries.every((count) => count <= (rules.query_budget ?? Infinity)), "pieces of results");
+    must(line.piece_digests.length === 32 * ends.length && ends.every((end, at) => end > (ends[at - 1] ?? 0)) && ends.at(-1) === distances.length && large(line.seed) && queries.every((count) => count <= (rules.query_budget ?? Infinity)), "pieces of results");
     must(distances.every((distance, at) => { const worst = samples[at].worst_case; return outcomes[at] === 0 ? distance >= 0 && distance <= worst && !Object.is(distance, -0) : outcomes[at] === 1 ? distance === worst : outcomes[at] === 2 && Object.is(distance, 0); }), "a distance does not fit its outcome");
     results.set(before = name, line);
   }

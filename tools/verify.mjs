@@ -4,9 +4,9 @@
 // Intervals, rank intervals and drawn epsilons are only derived by `gauntlet verify`. See docs/bundles.md.
 import { createHash, createPublicKey, verify as ed25519 } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
-import { hex, must, query, whole } from "./verify-query.mjs";
+import { hex, large, must, query, text, whole } from "./verify-query.mjs";
 
-const MOST_LINE = 4_000_000, MOST_PART = 16_000_000, MOST_PARTS = 1000;
+const MOST_LINE = 4_000_000, MOST_PART = 16_000_000, MOST_PARTS = 1000, MOST_LINES = 400_000, MOST_TEXT = 64_000_000, MOST_DEPTH = 12;
 const SIZES = { u1: 1, i2: 2, u4: 4, f8: 8, sha256: 32 };
 const ARRAYS = { u1: Uint8Array, i2: Int16Array, u4: Uint32Array, f8: Float64Array };
 const SUBMISSION = "commit,eligible,licence,team,title,why";
@@ -23,7 +23,10 @@ const FIELDS = { // of the given lines, sorted; those with a type are columns
     attack: "archive,attack,batch,hashes:sha256,made,reason", labels: "attack,defence,labels:i2,reasons",
   },
 };
+const RULES = "batch_images,batch_seconds,classes,epsilon_order,epsilons,format,name,norm,opponents,result_bytes,shape,version"; // of the transfer format
 const ORDER = ["head", "sample", "batch", "entrant", "results", "attack", "labels", "audit", "kept", "derived"];
+const TEXTS = { head: ["competition", "title", "round_kind", "field_salt"], entrant: ["player"], submission: ["commit", "licence", "team", "title", "why"] };
+const REASONS = ["too_slow", "crashed", "out_of_memory", "too_much_output", "no_result", "result_too_large", "unreadable_result"];
 const NOT_DERIVED = ["low", "high", "rank_low", "rank_high", "separated_from_next"];
 const sha256 = (content) => createHash("sha256").update(content).digest("hex");
 const same = (one, other) => canonical(one) === canonical(other);
@@ -34,9 +37,12 @@ function canonical(value) { // RFC 8785
   return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
 }
 
-function parsed(text) {
-  const value = JSON.parse(text.toString("utf8"));
-  must(Buffer.from(canonical(value)).equals(text), "a line is not in the form of RFC 8785");
+const depth = (value) => (value === null || typeof value !== "object" ? 0 : 1 + Object.values(value).reduce((most, each) => Math.max(most, depth(each)), 0));
+
+function parsed(content) {
+  const value = JSON.parse(content.toString("utf8")), form = canonical(value);
+  must(Buffer.from(form).equals(content) && !/(?<!\\)(\\\\)*\\ud[89a-f]/.test(form), "a line is not in the form of RFC 8785"); // half a pair has none
+  must(depth(value) <= MOST_DEPTH, "values are nested too deeply");
   return value;
 }
 
@@ -56,25 +62,26 @@ function* bundle(path, key, about) { // the lines, after the signature and the m
     return found;
   };
   try {
-    const signature = parsed(line()), text = line(), manifest = parsed(text);
+    const signature = parsed(line()), listed = line(), manifest = parsed(listed);
     must(signature.kind === "signature" && signature.lines === undefined, "the bundle is not signed in parts");
     must(Object.keys(signature).sort().join() === "chain,key,key_id,kind,signature", "fields of the signature");
     must(manifest.kind === "parts" && manifest.form === 3 && Object.keys(manifest).length === 3, "another form");
-    must(signs(signature.key, Buffer.concat([Buffer.from("gauntlet-bundle-3\n"), text]), signature.signature), "the signature is not valid");
+    must(signs(signature.key, Buffer.concat([Buffer.from("gauntlet-bundle-3\n"), listed]), signature.signature), "the signature is not valid");
     must(signature.key_id === sha256(Buffer.from(signature.key, "hex")).slice(0, 16), "the identifier of the key");
     const keys = [...signature.chain.map((step) => step.key), signature.key];
     must(keys.length <= 65, "too many earlier keys");
     signature.chain.forEach((step, at) => {
       const { date, key: from, successor } = step;
-      must(successor === keys[at + 1] && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(date), "the chain of keys");
+      must(Object.keys(step).sort().join() === "date,key,signature,successor" && successor === keys[at + 1] && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(date), "the chain of keys");
       must(signs(from, Buffer.from(`gauntlet-key-1\n${canonical({ date, key: from, successor })}`), step.signature), "the chain of keys");
     });
     must(key === undefined || keys.includes(key), "it was signed by another key");
     about.key = signature.key;
-    const { parts } = manifest, snapshot = createHash("sha256").update(text).update("\n");
-    must(parts.length > 0 && parts.length <= MOST_PARTS, "the number of parts");
+    const { parts } = manifest, snapshot = createHash("sha256").update(listed).update("\n");
+    let size_of_lines = 0;
+    must(parts.length > 0 && parts.length <= MOST_PARTS && parts.reduce((sum, part) => sum + part.lines, 0) <= MOST_LINES, "the number of parts or lines");
     for (const part of parts) {
-      must(whole(part.bytes, 1, MOST_PART) && whole(part.lines, 1, 400_000) && Object.keys(part).length === 3, "the size of a part");
+      must(whole(part.bytes, 1, MOST_PART) && whole(part.lines, 1, MOST_LINES) && Object.keys(part).length === 3, "the size of a part");
       const content = Buffer.concat([rest.subarray(0, part.bytes), read(Math.max(0, part.bytes - rest.length))]);
       rest = rest.subarray(part.bytes);
       must(sha256(content) === part.sha256, "a part is not the one of the manifest: damaged, missing or out of order");
@@ -82,7 +89,7 @@ function* bundle(path, key, about) { // the lines, after the signature and the m
       let at = 0;
       for (let number = 0; number < part.lines; number++) {
         const end = content.indexOf(10, at);
-        must(end >= 0 && end - at < MOST_LINE, "a line does not end in its part");
+        must(end >= 0 && end - at < MOST_LINE && (size_of_lines += end + 1 - at) <= MOST_TEXT, "a line does not end in its part, or all are too long");
         const fields = parsed(content.subarray(at, end));
         at = end + 1;
         let before = "", types = {};
@@ -122,10 +129,13 @@ function verify(path, key) {
     const found = Object.keys(line).filter((name) => name !== "kind").sort().map((name) => (types[name] ? `${name}:${types[name]}` : name));
     must(!names || found.join() === names, `the fields of a line of the kind ${kind}`);
     (of[kind] ??= []).push(line);
-    for (const each of line.submissions ?? []) must(Object.keys(each).sort().join() === SUBMISSION && each.eligible === !each.why, "a submission");
+    must((TEXTS[kind] ?? []).every((name) => text(line[name])), `a field of a line of the kind ${kind} is no text`);
+    for (const each of line.submissions ?? []) must(Object.keys(each).sort().join() === SUBMISSION && TEXTS.submission.every((name) => text(each[name])) && each.eligible === !each.why, "a submission");
+    must(new Set((line.submissions ?? []).map((each) => each.team)).size === (line.submissions ?? []).length, "a team is listed twice");
   }
   const head = of.head[0];
-  must(format === "transfer" ? head.version === 3 : head.format === 4, "its version is not known to this program");
+  must([head.round, head.rules_version].every((each) => whole(each, 0, Number.MAX_SAFE_INTEGER)) && depth(head.rules) && !Array.isArray(head.rules), "the head");
+  must(format === "transfer" ? head.version === 3 || head.version === 4 : head.format === 4, "its version is not known to this program");
   const due = format === "transfer" ? transfer(head, of) : query(head, of, (value) => sha256(canonical(value)));
   must(due.length === of.derived.length, "derived lines are missing, or too many");
   due.forEach((line, at) => {
@@ -148,7 +158,9 @@ function number([a, b]) { // the double next to a fraction from 0 to 1: a last b
 
 function transfer(head, of) {
   const { rules } = head, batches = of.batch ?? [], entrants = of.entrant ?? [], tracks = ["attack", "targeted_attack", "defence"];
-  must(whole(head.samples, 1, 10_000) && whole(rules.batch_images, 1, Infinity), "the number of images");
+  must(whole(head.samples, 1, 10_000) && whole(rules.batch_images, 1, Infinity) && large(head.seed), "the number of images, or the seed");
+  must(Object.keys(rules).sort().join() === RULES && whole(rules.classes, 2, 32_767) && ["coverage", "complete"].includes(rules.opponents) && rules.epsilons.length && rules.epsilons.every((each) => whole(each, 1, 255)), "the rules");
+  must(entrants.every((each) => tracks.includes(each.track) && text(each.baseline) && (each.submissions.length || each.baseline)), "an entrant");
   const sizes = []; // of the batches, with their epsilons; drawn ones need Python's generator
   for (let start = 0; start < head.samples; start += rules.batch_images) sizes.push(Math.min(rules.batch_images, head.samples - start));
   must(batches.length === sizes.length, "the number of batches");
@@ -158,9 +170,10 @@ function transfer(head, of) {
     must(line.labels.every((label) => whole(label, 0, rules.classes - 1)) && line.targets.every((label, image) => whole(label, -1, rules.classes - 1) && label !== line.labels[image]), `labels of batch ${at}`);
   });
   const hashes = Buffer.concat(batches.map((line) => line.hashes)).toString("hex").match(/.{64}/g);
-  must(new Set(hashes).size === hashes.length && sha256(canonical(hashes)) === head.commitment, "the commitment to the samples");
-  const field = entrants.map((each) => [each.track, each.player, each.baseline, each.submissions.map((one) => [one.team, one.commit])]);
-  must(sha256(canonical([head.field_salt, field])) === head.field_commitment, "the commitment to the field");
+  must(new Set(hashes).size === hashes.length && hashes.every((each) => /[^0]/.test(each)) && sha256(canonical(hashes)) === head.commitment, "the commitment to the samples");
+  const { round_kind, samples, rules_version, seed } = head, narrow = head.version === 3, digest = (value) => sha256(canonical(value));
+  const field = entrants.map((each) => [each.track, each.player, each.baseline, each.submissions.map((one) => [one.team, one.commit, ...(narrow ? [] : [one.licence])])]);
+  must(digest(narrow ? [head.field_salt, field] : [head.field_salt, digest({ round_kind, samples, rules_version, rules, seed }), field]) === head.field_commitment, "the commitment to the field");
   must(new Set(entrants.map((each) => each.player)).size === entrants.length && entrants.every((each, at) => !at || tracks.indexOf(each.track) >= tracks.indexOf(entrants[at - 1].track)), "the players");
   const attacks = entrants.filter((each) => each.track !== "defence"), defences = entrants.filter((each) => each.track === "defence");
   const names = (players) => players.map((each) => each.player).sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
@@ -169,6 +182,7 @@ function transfer(head, of) {
   const made = new Map(attacks.map((each) => [each.player, []])), truth = batches.flatMap((line) => [...line.labels]), targets = batches.flatMap((line) => [...line.targets]);
   (of.attack ?? []).forEach((line, at) => {
     must(line.attack === runs[at].attack && line.batch === runs[at].batch && line.hashes.length === 32 * sizes[line.batch] && hex(line.archive, 64), "runs of attacks are out of order");
+    must(["", ...REASONS].includes(line.reason), "the reason of a run");
     for (let start = 0; start < line.hashes.length; start += 32) made.get(line.attack).push(line.hashes.subarray(start, start + 32).some(Boolean));
     must(line.made === made.get(line.attack).slice(-sizes[line.batch]).filter(Boolean).length, "the number of images that an attack made");
   });
@@ -177,7 +191,8 @@ function transfer(head, of) {
   const targeted = new Set(attacks.filter((each) => each.track === "targeted_attack").map((each) => each.player));
   const count = (flags) => flags.filter(Boolean).length;
   pairs.forEach((pair, at) => {
-    const line = of.labels[at], of_images = made.get(pair.attack), { labels } = line;
+    const line = of.labels[at], of_images = made.get(pair.attack), { labels, reasons } = line;
+    must(!Array.isArray(reasons) && Object.entries(reasons).every(([number, reason]) => batches.some((each) => String(each.batch) === number) && REASONS.includes(reason)), "the reasons of a pair");
     must(line.attack === pair.attack && line.defence === pair.defence && labels.length === truth.length, "labels are out of order, or too few");
     must(labels.every((label, image) => whole(label, -1, rules.classes) && (label === -1 || of_images[image])), "a label outside the classes, or of an image that was not made");
     const aimed = targeted.has(pair.attack), right = labels.map((label, image) => label === truth[image]);

@@ -107,7 +107,10 @@ class Fields:
         return self._typed(name, self._line[name], dict, "an object")
 
     def mappings(self, name: str) -> list[Mapping[str, Any]]:
-        return [self._typed(name, value, dict, "an object") for value in self._list(name)]
+        values: list[Mapping[str, Any]] = [self._typed(name, value, dict, "an object") for value in self._list(name)]
+        if any("kind" in value for value in values):  # which a line has, and no object in it
+            raise self.refusal(f"an object of {name} has a kind")
+        return values
 
     def _list(self, name: str) -> list[Any]:
         return self._typed(name, self._line[name], list, "a list")

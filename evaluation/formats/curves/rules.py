@@ -7,7 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
 from evaluation.domain.images import ImageShape
-from evaluation.formats.curves.threat_models import Goal, Norm
+from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
+
+KNOWLEDGE: Mapping[str, Knowledge] = {
+    **dict.fromkeys(("apgd-ce", "bim", "deepfool", "fmn", "mim"), Knowledge.WHITE_BOX),
+    **dict.fromkeys(("n-attack", "square"), Knowledge.SCORE),
+    **dict.fromkeys(("boundary", "evolutionary", "hop-skip-jump"), Knowledge.DECISION),
+}
+"""What each attack that rules may list sees of a model."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evaluation.formats.curves.rules import CurvesRules, ListedAttack
+from evaluation.formats.curves.rules import KNOWLEDGE, CurvesRules, ListedAttack
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
 
 BOTH_GOALS, BOTH_NORMS = frozenset(Goal), frozenset({Norm.LINF, Norm.L2})
@@ -16,7 +16,6 @@ class AttackFacts:
     """What the class of an attack says of itself; a test compares the two."""
 
     title: str
-    knowledge: Knowledge
     capability: Capability
     goals: frozenset[Goal] = BOTH_GOALS
     norms: frozenset[Norm] = BOTH_NORMS
@@ -31,18 +30,16 @@ BUDGET_RUNS = 17
 """Runs of an attack that keeps within a budget: with each of the search, and with the fixed one."""
 
 ATTACKS: Mapping[str, AttackFacts] = {
-    "apgd-ce": AttackFacts("APGD-CE", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
-    "bim": AttackFacts("BIM", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
-    "boundary": AttackFacts("Boundary", Knowledge.DECISION, Capability.OPTIMISED, norms=frozenset({Norm.L2})),
-    "deepfool": AttackFacts(
-        "DeepFool", Knowledge.WHITE_BOX, Capability.OPTIMISED, frozenset({Goal.UNTARGETED}), gradients=10
-    ),
-    "evolutionary": AttackFacts("Evolutionary", Knowledge.DECISION, Capability.OPTIMISED, norms=frozenset({Norm.L2})),
-    "fmn": AttackFacts("FMN", Knowledge.WHITE_BOX, Capability.OPTIMISED),
-    "hop-skip-jump": AttackFacts("HopSkipJump", Knowledge.DECISION, Capability.OPTIMISED),
-    "mim": AttackFacts("MIM", Knowledge.WHITE_BOX, Capability.CONSTRAINED),
-    "n-attack": AttackFacts("N-Attack", Knowledge.SCORE, Capability.CONSTRAINED),
-    "square": AttackFacts("Square", Knowledge.SCORE, Capability.CONSTRAINED),
+    "apgd-ce": AttackFacts("APGD-CE", Capability.CONSTRAINED),
+    "bim": AttackFacts("BIM", Capability.CONSTRAINED),
+    "boundary": AttackFacts("Boundary", Capability.OPTIMISED, norms=frozenset({Norm.L2})),
+    "deepfool": AttackFacts("DeepFool", Capability.OPTIMISED, frozenset({Goal.UNTARGETED}), gradients=10),
+    "evolutionary": AttackFacts("Evolutionary", Capability.OPTIMISED, norms=frozenset({Norm.L2})),
+    "fmn": AttackFacts("FMN", Capability.OPTIMISED),
+    "hop-skip-jump": AttackFacts("HopSkipJump", Capability.OPTIMISED),
+    "mim": AttackFacts("MIM", Capability.CONSTRAINED),
+    "n-attack": AttackFacts("N-Attack", Capability.CONSTRAINED),
+    "square": AttackFacts("Square", Capability.CONSTRAINED),
 }
 """The attacks that rules may list: they find their way although submissions see images of 8 bits."""
 
@@ -70,14 +67,14 @@ def needed_answers(rules: CurvesRules) -> frozenset[Knowledge]:
 
 def knowledge_of(attack: ListedAttack) -> Knowledge:
     """Return what an attack of the rules may see of a model."""
-    return ATTACKS[attack.name].knowledge
+    return KNOWLEDGE[attack.name]
 
 
 def most_questions(attack: ListedAttack) -> float:
     """Return what an attack of the rules may ask for one image, in labels: as many take as long."""
     facts = ATTACKS[attack.name]
     each, count = 1.0, attack.queries + 1
-    if facts.knowledge is Knowledge.WHITE_BOX:
+    if knowledge_of(attack) is Knowledge.WHITE_BOX:
         each, count = 1.0 + GRADIENT_COSTS, (attack.queries + 2) * facts.gradients
     return each * count * (BUDGET_RUNS if facts.capability is Capability.CONSTRAINED else 1)
 

@@ -232,6 +232,16 @@ def test_what_does_not_verify_is_said(site: Server, gauntlet: Gauntlet, tmp_path
     assert "the last line is not a signature" in err
 
 
+def test_perturbed_images_of_a_hidden_attack_are_left_out(site: Server, gauntlet: Gauntlet, tmp_path: Path) -> None:
+    table = b"pair,track\n17,untargeted\n18,untargeted\n"
+    site.release(bundle=sha(BUNDLE), perturbed=sha(table))
+    site.serve("perturbed", table)
+    site.serve("perturbed-18", b"an archive")
+    _, out, _ = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--perturbed", "--json")
+    assert json.loads(out)["not_released"] == ["perturbed-17"]
+    assert [path.name for path in (tmp_path / "round/perturbed").iterdir()] == ["18.zip"]
+
+
 @pytest.mark.parametrize("text", ["digits", "digits/0", "digits/1/2", "https://site/competitions/digits", "../x/1"])
 def test_it_rejects_what_is_no_round(text: str, gauntlet: Gauntlet) -> None:
     status, _, err = gauntlet("fetch", text)

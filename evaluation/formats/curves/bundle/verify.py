@@ -13,9 +13,12 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 
 from evaluation.bundle.canonical_json import canonical, commitment_of
+from evaluation.bundle.checked_fields import quoted
+from evaluation.bundle.derived_lines import about_commitments
 from evaluation.bundle.released_sample_check import check_committed
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.errors import BundleRefusal
+from evaluation.formats.curves.rules import KNOWLEDGE
 from evaluation.formats.curves.scoring.standings import standing_of
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
 
@@ -54,7 +57,8 @@ def verify(
             Problem(1, f"{name}: rounds of the curves format have no perturbed images") for name, _ in perturbed
         ]
         models = sum(line["kind"] == "model" for _, line in numbered)
-        return Checked(problems, (f"{models} models, {len(numbered) - models - 1} benchmarks",))
+        counted = f"{models} models, {len(numbered) - models - 1} benchmarks"
+        return Checked(problems, (counted, *about_commitments(head["samples"], head["field"], body.snapshot)))
 
     return verify_signed(bundle, key, samples, field, check)
 
@@ -111,6 +115,10 @@ def _benchmark_problems(head: Line, models: Sequence[Numbered], benchmarks: Sequ
     if [tuple(line[name] for name in names) for _, line in benchmarks] != expected:
         yield Problem(1, "the benchmarks are not every attack of the rules against every model, in this order")
     for number, line in benchmarks:
+        if line["attack"] not in KNOWLEDGE:
+            raise BundleRefusal(number, f"this version knows no attack {quoted(line['attack'])}")
+        if line["knowledge"] != (sees := KNOWLEDGE[line["attack"]]):  # it says under which threat model it counts
+            yield Problem(number, f"{line['attack']} is a {sees} attack, not {quoted(line['knowledge'])}")
         count = 0 if line["reason"] else len(head["labels"])
         if len(line["right"]) != count or len(line["distances"]) != count:
             raise BundleRefusal(number, f"it does not have {count} images")

@@ -15,6 +15,7 @@ from evaluation.bundle.checked_fields import quoted
 from evaluation.bundle.derived_lines import DerivedLine, about_commitments, differences
 from evaluation.bundle.released_sample_check import check_images
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
+from evaluation.domain.images import Image
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.bundle.perturbed_image_check import check_pair
 from evaluation.formats.query.bundle.reader import Bundle, read
@@ -50,11 +51,11 @@ def verify(
     """
 
     def check(body: BundleBody) -> Checked:
-        found = read(body)
+        found, clean = read(body), dict[int, Image]()
         head = found.record.head
         commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
-        secret = chain.from_iterable(_check_images(found, *file) for file in images)
-        archives = (Problem(line, text) for file in perturbed for line, text in check_pair(found, *file))
+        secret = chain.from_iterable(_check_images(found, clean, *file) for file in images)
+        archives = (Problem(line, text) for file in perturbed for line, text in check_pair(found, clean, *file))
         problems = chain(commitments, _recompute(found, body), secret, archives)
         return Checked(problems, _summary(found, body.snapshot))
 
@@ -72,16 +73,18 @@ def read_signed(
 
     def check(body: BundleBody) -> Checked:
         found.append(read(body))
-        return Checked(chain.from_iterable(_check_images(found[0], *file) for file in images), ())
+        return Checked(chain.from_iterable(_check_images(found[0], {}, *file) for file in images), ())
 
     report = verify_signed(bundle, key, None, None, check)
     return (found[0] if found else None), report
 
 
-def _check_images(bundle: Bundle, name: str, file: IO[bytes]) -> Iterator[Problem]:
+def _check_images(bundle: Bundle, clean: dict[int, Image], name: str, file: IO[bytes]) -> Iterator[Problem]:
+    """Yield the problems of the archive `name` of the secret images; add those of the bundle to `clean` by number."""
     samples = bundle.record.samples
 
     def contradictions(sample: Sample) -> Iterator[str]:
+        clean[sample.number] = sample.image
         if samples[sample.number].worst_case != worst_case(sample.image):
             yield "has another worst case than in the bundle"
 

@@ -70,9 +70,9 @@ class TransferBundle:
     attacks_at: Mapping[tuple[str, int], int]
 
 
-def written_version(first: bytes) -> int:
-    """Return the version of a body of this site that begins with the line `first`: its head, or a manifest."""
-    return VERSION if is_manifest(first) else int(json.loads(first)["version"])
+def written_version(first: bytes) -> int | None:
+    """Return the version of a body of lines of this site that begins with the head `first`, None for one in parts."""
+    return None if is_manifest(first) else int(json.loads(first)["version"])
 
 
 def read(body: BundleBody) -> TransferBundle:
@@ -145,8 +145,8 @@ class _TransferBundleReading:
         entrants = list(self._entrants.values())
         if self._head.commitment != commitment_of([each for batch in self._batches for each in batch.hashes]):
             raise self._line.refusal("the commitment does not match the hashes of the samples")
-        if self._head.field_commitment != transfer_field_commitment(self._head.field_salt, entrants):
-            raise self._line.refusal("the commitment to the field does not match the entrants")
+        if self._head.field_commitment != transfer_field_commitment(self._head, len(self._samples), entrants):
+            raise self._line.refusal("the commitment to the field does not match the entrants and the rules")
         return TransferRecord(self._head, self._batches, entrants, self._attack_runs, self._labels)
 
     def _check_batches(self) -> None:

@@ -16,6 +16,7 @@ from evaluation.bundle.derived_lines import about_commitments, differences
 from evaluation.bundle.released_sample_check import check_images
 from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
+from evaluation.domain.images import Image
 from evaluation.domain.samples import Sample
 from evaluation.formats.transfer.bundle.image_archive_check import check_archive
 from evaluation.formats.transfer.bundle.reader import TransferBundle, read
@@ -39,11 +40,11 @@ def verify(
     """
 
     def check(body: BundleBody) -> Checked:
-        found = read(body)
+        found, clean = read(body), dict[int, Image]()
         head = found.record.head
         commitments = not_committed(head.commitment, head.field_commitment, samples=samples, field=field)
-        secret = chain.from_iterable(_check_images(found.record, *file) for file in images)
-        archives = (Problem(line, text) for file in perturbed for line, text in check_archive(found, *file))
+        secret = chain.from_iterable(_check_images(found.record, clean, *file) for file in images)
+        archives = (Problem(line, text) for file in perturbed for line, text in check_archive(found, clean, *file))
         problems = chain(commitments, _recompute(found, body), secret, archives)
         return Checked(problems, _summary(found.record, body.snapshot))
 
@@ -61,17 +62,19 @@ def read_signed(
 
     def check(body: BundleBody) -> Checked:
         found.append(read(body))
-        return Checked(chain.from_iterable(_check_images(found[0].record, *file) for file in images), ())
+        return Checked(chain.from_iterable(_check_images(found[0].record, {}, *file) for file in images), ())
 
     report = verify_signed(bundle, key, None, None, check)
     return (found[0] if found else None), report
 
 
-def _check_images(record: TransferRecord, name: str, file: IO[bytes]) -> Iterator[Problem]:
+def _check_images(record: TransferRecord, clean: dict[int, Image], name: str, file: IO[bytes]) -> Iterator[Problem]:
+    """Yield the problems of the archive `name` of the secret images; add those of the bundle to `clean` by number."""
     labels = [label for batch in record.batches for label in batch.labels]
     targets = [target for batch in record.batches for target in batch.targets]
 
     def contradictions(sample: Sample) -> Iterator[str]:
+        clean[sample.number] = sample.image
         if sample.label != labels[sample.number]:
             yield f"has the label {sample.label}, and in the bundle {labels[sample.number]}"
         target = NO_TARGET if sample.target is None else sample.target

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from evaluation.bundle import body_in_parts
+from evaluation.bundle import body_in_parts, rfc8785
 from evaluation.bundle.binary_columns import hashes
 from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import MOST_SAMPLES, canonical, check_readable, encode
@@ -35,8 +35,11 @@ from evaluation.formats.transfer.scoring.scores import TransferStanding, standin
 FORMAT = "transfer"
 """The format that the head names."""
 
-VERSION = 3
+VERSION = 4
 """The version of new bundles, which are in parts."""
+
+NARROW_FIELD = 3
+"""The last version, of rounds frozen earlier, whose committed field has neither rules nor licences."""
 
 OF_LINES = 2
 """The last version of bundles of lines."""
@@ -137,17 +140,36 @@ class Placed:
     place: int | None
 
 
-def transfer_field_commitment(salt: str, entrants: Sequence[BundleEntrant]) -> str:
-    """Return the commitment to the field: the SHA-256, in hexadecimal, of the canonical JSON list of `salt` and field.
+def transfer_field_commitment(head: TransferHead, samples: int, entrants: Sequence[BundleEntrant]) -> str:
+    """Return the commitment to the field: the SHA-256, in hexadecimal, of a canonical JSON list.
 
-    The field is a list with, for each player in the order of the bundle, [track, player, baseline, [[team, commit],
-    ...]].
+    The list is [salt, digest of the rules, field]. The field is a list with, for each player in the order of the
+    bundle, [track, player, baseline, [[team, commit, licence], ...]]. Up to the version `NARROW_FIELD` the list is
+    [salt, field], with [[team, commit], ...].
     """
-    field = [
-        [str(one.track), one.player, one.baseline, [[each.team, each.commit] for each in one.submissions]]
-        for one in entrants
-    ]
-    return sha256(canonical([salt, field])).hexdigest()
+    if head.version <= NARROW_FIELD:
+        narrow = [
+            [str(one.track), one.player, one.baseline, [[each.team, each.commit] for each in one.submissions]]
+            for one in entrants
+        ]
+        return sha256(canonical([head.field_salt, narrow])).hexdigest()
+    whole = []
+    for one in entrants:
+        submissions = [[each.team, each.commit, each.licence] for each in one.submissions]
+        whole.append([str(one.track), one.player, one.baseline, submissions])
+    return sha256(rfc8785.canonical([head.field_salt, _rules_digest(head, samples), whole])).hexdigest()
+
+
+def _rules_digest(head: TransferHead, samples: int) -> str:
+    """Return the SHA-256, in hexadecimal, of everything in the head that decides how the round is played."""
+    rules = {
+        "round_kind": head.kind,
+        "samples": samples,
+        "rules_version": head.rules_version,
+        "rules": head.rules.as_dict(),
+        "seed": str(head.seed),
+    }
+    return sha256(rfc8785.canonical(rules)).hexdigest()
 
 
 def pairs_of(record: TransferRecord) -> list[PairCounts]:

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import User
+from competitions.models import Competition
 from competitions.permissions import require_not_archived
 from core import clock, event_log, object_store, worker_notifications
 from core.errors import Refusal, RefusedForNow
@@ -61,14 +62,15 @@ def upload(*, entry: RoundEntry, by: User, content: bytes) -> Proof:
     digest = hashlib.sha256(kept).hexdigest()
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=by.pk)  # of uploads at once only so many can wait
-        require_not_archived(entry.round.competition)
+        require_not_archived(Competition.objects.get(pk=entry.round.competition_id))
         same = Proof.objects.filter(_OPEN_OR_VERIFIED, round_entry=entry, content=digest).first()
         if same is not None:
             raise Refusal(
                 f"proof {same.pk} has the same images",
                 fix="upload other images, or wait for its result",
             )
-        if Proof.objects.filter(_OPEN, by=by).count() >= MOST_WAITING:
+        going_on = Q(round_entry__round__competition__archived_at=None)  # the others may wait for good
+        if Proof.objects.filter(_OPEN, going_on, by=by).count() >= MOST_WAITING:
             raise Refusal(
                 f"{MOST_WAITING} of your proofs wait for their verification",
                 fix="upload the next one when one of them is verified",

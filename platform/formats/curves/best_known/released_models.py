@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from competitions.permissions import require_not_archived
 from core.errors import Refusal
 from formats.curves import NAME
 from formats.curves.models import Benchmark
@@ -43,6 +44,7 @@ def released_entries(submission: Submission) -> list[RoundEntry]:
 
 def require_open(entry: RoundEntry) -> None:
     """Raise `Refusal` unless proofs against a model may be uploaded now."""
+    require_not_archived(entry.round.competition)
     if not released_models(entry.round).filter(pk=entry.pk).exists():
         raise Refusal("the model is not released", fix="wait until bundle and images of the round are public")
     current = Submission.objects.get(pk=entry.submission_id)

@@ -19,6 +19,7 @@ from evaluation.bundle.sample_hash import NO_TARGET
 from evaluation.formats.transfer.bundle.reader import written_version
 from evaluation.formats.transfer.bundle.size_check import check_size as check_outcome_size
 from evaluation.formats.transfer.bundle.writer import (
+    NARROW_FIELD,
     VERSION,
     BundleAttackRun,
     BundleBatch,
@@ -63,48 +64,36 @@ def check_size(round_: Round, players: Iterable[tuple[Track, Player]], rules: Ru
 
 
 def commitment_to_field(round_: Round, entries: Sequence[RoundEntry], tournament: Tournament, salt: str) -> str:
-    """Return the salted hash of the entries and of the tournament's baselines, in their order."""
-    return transfer_field_commitment(salt, _entrants(round_, entries, tournament))
+    """Return the salted hash of the rules, the entries and the tournament's baselines, in their order."""
+    head = replace(_head(round_, tournament, _newest(round_)), field_salt=salt)
+    return transfer_field_commitment(head, round_.sample_set.count, _entrants(round_, entries, tournament))
 
 
 def version_of(round_: Round) -> int:
     """Return the version of the lines of a stored outcome, the newest one where there is none."""
     if not round_.outcome or object_store.size(round_.outcome) is None:
-        return VERSION
+        return _newest(round_)
     with object_store.open_object(round_.outcome) as file:
-        return written_version(file.readline())
+        return written_version(file.readline()) or _newest(round_)
 
 
 def record_of(
-    round_: Round, entries: Sequence[RoundEntry], tournament: Tournament, version: int = VERSION
+    round_: Round, entries: Sequence[RoundEntry], tournament: Tournament, version: int | None = None
 ) -> TransferRecord:
-    """Return everything that is known about a played round, for lines of `version`. Players appear under their
-    pseudonyms.
+    """Return everything that is known about a played round, for lines of `version`, the newest one by default. Players
+    appear under their pseudonyms.
 
     Raise `Fault` if it was never frozen, its entries differ from the commitment of the freeze, or the rows of its runs
     are incomplete or contradict each other.
     """
-    if round_.rules is None:
-        raise Fault(f"{round_} has no rules: it was never frozen")
+    head = _head(round_, tournament, version or _newest(round_))
     entrants = _entrants(round_, entries, tournament)
-    if transfer_field_commitment(round_.field_salt, entrants) != round_.field_commitment:
-        raise Fault(f"the entries of {round_} differ from the commitment made at its freeze")
+    if transfer_field_commitment(head, round_.sample_set.count, entrants) != round_.field_commitment:
+        raise Fault(f"the entries or the rules of {round_} differ from the commitment made at its freeze")
     name = partial(public_name, round_.competition)
     batches = _batches(round_, tournament)
     record = TransferRecord(
-        head=TransferHead(
-            competition=signed_slug(round_.competition),
-            number=round_.number,
-            title=round_.title,
-            kind=round_.kind,
-            rules_version=round_.rules.version,
-            rules=rules_of(tournament),
-            seed=tournament.seed,
-            commitment=round_.commitment,
-            field_salt=round_.field_salt,
-            field_commitment=round_.field_commitment,
-            version=version,
-        ),
+        head=head,
         batches=batches,
         entrants=entrants,
         attack_runs=_attack_runs(tournament, name),
@@ -117,6 +106,29 @@ def record_of(
 def body_of(round_: Round, record: TransferRecord) -> IO[bytes]:
     """Return an open file with the outcome: equal rounds give equal bytes. Raise `Fault` where it cannot be written."""
     return written_outcome(round_, partial(write_body, record))
+
+
+def _newest(round_: Round) -> int:
+    """Return the version of a round's lines: one frozen by an earlier version of the site has a narrow commitment."""
+    return VERSION if round_.bundle_format > NARROW_FIELD else NARROW_FIELD
+
+
+def _head(round_: Round, tournament: Tournament, version: int) -> TransferHead:
+    if round_.rules is None:
+        raise Fault(f"{round_} has no rules: it was never frozen")
+    return TransferHead(
+        competition=signed_slug(round_.competition),
+        number=round_.number,
+        title=round_.title,
+        kind=round_.kind,
+        rules_version=round_.rules.version,
+        rules=rules_of(tournament),
+        seed=tournament.seed,
+        commitment=round_.commitment,
+        field_salt=round_.field_salt,
+        field_commitment=round_.field_commitment,
+        version=version,
+    )
 
 
 def _entrants(round_: Round, entries: Sequence[RoundEntry], tournament: Tournament) -> list[BundleEntrant]:

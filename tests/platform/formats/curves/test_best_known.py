@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 from django.db import connection, transaction
+from django.db.models import Model
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 from rest_framework.test import APIClient
@@ -495,6 +496,38 @@ def test_a_model_that_left_after_its_release_takes_no_proofs(released: Released,
     assert f"The model was {gone}" in client.get(released.address).content.decode()
     play_all()
     assert released.best(Norm.L2)[1:3] == [2.0, 0.2]
+
+
+def test_an_archived_competition_takes_no_proofs(released: Released, client: Client) -> None:
+    Competition.objects.update(archived_at=clock.now())
+    client.force_login(released.ann)
+    page = client.get(released.address).content.decode()
+    assert ("was archived at" in page, 'type="file"' in page) == (True, False)
+    assert "was archived at" in post(client, released, b"nothing that is read")
+
+
+def test_proofs_that_wait_in_an_archived_competition_leave_room_for_others(
+    released: Released, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proof_uploads, "MOST_WAITING", 1)
+    waiting = released.upload(released.ann, released.npz({1: 50}))
+    with pytest.raises(Refusal, match="1 of your proofs wait"):
+        released.upload(released.ann, released.npz({1: 49}))
+    old = again(released.round.competition, slug="old", archived_at=clock.now())
+    places = {name: again(getattr(released.round, name), competition=old) for name in ("window", "sample_set")}
+    waiting.round_entry = again(released.entry, round=again(released.round, competition=old, **places))
+    waiting.save()
+    released.upload(released.ann, released.npz({1: 49}))
+
+
+def again(row: Model, **changes: Any) -> Any:
+    """Return a copy of a row, with changes."""
+    made = type(row)._default_manager.get(pk=row.pk)
+    made.pk = None
+    for name, value in changes.items():
+        setattr(made, name, value)
+    made.save()
+    return made
 
 
 def test_what_is_known_starts_with_what_the_attacks_found(released: Released, client: Client) -> None:

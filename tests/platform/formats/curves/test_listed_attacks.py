@@ -11,7 +11,7 @@ from competitions.services import import_competition
 from evaluation.formats.curves.attacks.budget_brackets import DOUBLINGS
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.models.sandboxed_classifier import GRADIENT_FACTOR
-from evaluation.formats.curves.rules import ListedAttack
+from evaluation.formats.curves.rules import KNOWLEDGE, ListedAttack
 from evaluation.formats.curves.threat_models import Capability, Norm
 from formats.curves.benchmark_runs import CLASSES, attack_of
 from formats.curves.listed_attacks import ATTACKS, BUDGET_RUNS, GRADIENT_COSTS, AttackFacts
@@ -20,12 +20,11 @@ from formats.curves.season_costs import season_quantities
 
 def test_the_listed_facts_of_each_attack_are_those_of_its_class() -> None:
     said = {
-        name: AttackFacts(
-            each.title, each.knowledge, each.capability, each.goals, each.norms, getattr(each, "candidates", 1)
-        )
+        name: AttackFacts(each.title, each.capability, each.goals, each.norms, getattr(each, "candidates", 1))
         for name, each in CLASSES.items()
     }
     assert dict(ATTACKS) == said
+    assert dict(KNOWLEDGE) == {name: each.knowledge for name, each in CLASSES.items()}
     assert (GRADIENT_COSTS, BUDGET_RUNS) == (GRADIENT_FACTOR, DOUBLINGS + BISECTIONS + 2)
 
 

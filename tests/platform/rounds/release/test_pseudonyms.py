@@ -19,11 +19,13 @@ from pytest_django import Settings
 
 from competitions.models import Competition
 from competitions.pseudonyms import public_name
+from competitions.sample_store import samples_of
 from core import clock, object_store
 from evaluation.bundle import body_in_parts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import PieceResult, Trace
 from evaluation.formats.query.runner.piece_file import pack
+from evaluation.scoring.distances import l2
 from formats.query.matches.models import Match
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
@@ -42,10 +44,13 @@ PARTS = (Release.Part.BUNDLE, Release.Part.IMAGES, Release.Part.PERTURBED, Relea
 
 
 class ReleaseFixture(RoundFixture):
-    """A `RoundFixture` whose pieces keep images that can be released."""
+    """A `RoundFixture` whose pieces keep images that can be released: all are black, and scored as such."""
 
     def played(self, claim: Claim) -> PlayedPiece:
-        played = super().played(claim)
+        played, clean = super().played(claim), samples_of(claim.piece.match.sample_set)
+        black = {row.sample: l2(clean[row.sample].image, np.zeros((64, 64, 3), np.uint8)) for row in played.samples}
+        rows = (replace(row, distance=min(black[row.sample], row.worst_case)) for row in played.samples)
+        played = replace(played, samples=tuple(rows))
         none = np.zeros(0, np.uint16)
         nothing = Trace(none, none, np.zeros(0, np.uint32), np.zeros(0, np.int16), np.zeros(0, np.float32))
         images = np.zeros((len(played.samples), 64, 64, 3), np.uint8)

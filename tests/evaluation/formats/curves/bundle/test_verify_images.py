@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -20,23 +21,23 @@ from evaluation.formats.curves.bundle.verify import commitment_to_field, verify
 
 SAMPLES = [Sample(number, np.full((4, 4, 3), number, np.uint8), number, 1 - number) for number in range(2)]
 RULES = {
-    "attacks": [{"name": "pgd", "goal": "untargeted", "norm": "linf", "queries": 0}],
+    "attacks": [{"name": "bim", "goal": "untargeted", "norm": "linf", "queries": 0}],
     "budget_linf": 0.03,
 }
 
 
-def bundle(rules: dict[str, Any] = RULES, **benchmark: Any) -> bytes:
+def bundle(rules: dict[str, Any] = RULES, knowledge: str = "white-box", **benchmark: Any) -> bytes:
     """Return a signed bundle of one model, which the attack fooled at once on both images."""
     numbers = {"accuracy": 0.0, "clean_accuracy": 1.0, "median_distance": 0.01}
-    threats = [{"knowledge": "white-box", "goal": "untargeted", "norm": "linf", **numbers}]
+    threats = [{"knowledge": knowledge, "goal": "untargeted", "norm": "linf", **numbers}]
     model = {"kind": "model", "team": "owls", "commit": "c", "licence": "MIT", "threat_models": threats}
     head = {
         "kind": "round", "samples": commitment_of([salted_hash(each, "salt") for each in SAMPLES]), "salt": "s",
         "rules": rules, "labels": [each.label for each in SAMPLES], "field": commitment_to_field(rules, [model], "s"),
     }  # fmt: skip
     played = {
-        "kind": "benchmark", "team": "owls", "attack": "pgd", "goal": "untargeted", "norm": "linf", "queries": 0,
-        "knowledge": "white-box", "reason": "", "right": [True, True], "distances": [0.01, 0.01],
+        "kind": "benchmark", "team": "owls", "attack": "bim", "goal": "untargeted", "norm": "linf", "queries": 0,
+        "knowledge": knowledge, "reason": "", "right": [True, True], "distances": [0.01, 0.01],
     }  # fmt: skip
     return sign(encode([head, {**model, "value": 0.0, "place": 1}, played | benchmark]), bytes(32))
 
@@ -70,6 +71,21 @@ def test_other_images_are_named() -> None:
         assert texts == ["images.zip: its samples are not those of the commitment"]
     assert "images.zip: its labels are not those of the bundle" in str(report_on(archive(SAMPLES[:1])).problems)
     assert "images.zip cannot be read" in str(report_on(io.BytesIO(b"PK")).problems)
+
+
+def test_an_attack_counts_under_its_own_threat_model_alone() -> None:
+    problems = verify(bundle(knowledge="decision")).problems
+    assert 'bim is a white-box attack, not "decision"' in str(problems)
+
+
+def test_the_report_names_commitments_and_snapshot() -> None:
+    signed = bundle()
+    snapshot = sha256(b"".join(signed.splitlines(keepends=True)[:-1])).hexdigest()
+    head = json.loads(signed.splitlines()[0])
+    assert verify(signed).summary[1:4] == (
+        f"commitment to the samples {head['samples']}", f"commitment to the field {head['field']}",
+        f"snapshot {snapshot}",
+    )  # fmt: skip
 
 
 def test_there_are_no_perturbed_images() -> None:

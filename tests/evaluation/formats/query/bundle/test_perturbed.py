@@ -17,10 +17,15 @@ import pytest
 from PIL import Image as Picture
 
 from evaluation.bundle.key_succession import public_key
+from evaluation.bundle.signature_check import body_of
 from evaluation.bundle.signing import sign
 from evaluation.cli import main
+from evaluation.formats.query.bundle.perturbed_image_check import check_pair
+from evaluation.formats.query.bundle.reader import read
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.bundle.writer import BundlePiece, Record, body
+from evaluation.formats.query.results import Outcome
+from evaluation.formats.query.tournament.round_state import SampleRow
 
 PAIR = ("model-11", "attack-00")
 OTHER = ("model-10", "attack-00")
@@ -85,6 +90,19 @@ def problems(record: Record, seed: bytes, packed: io.BytesIO) -> list[str]:
 
 def test_archives_of_the_released_images_match_the_signed_results(record: Record, seed: bytes, files: Files) -> None:
     assert problems(record, seed, archive(files)) == []
+
+
+def test_a_distance_that_is_not_that_of_the_image_is_named(record: Record, files: Files) -> None:
+    bundle, clean = read(body_of(body(record))), np.full((4, 4, 3), 60, np.uint8)
+    rows = bundle.record.facts.results[PAIR]
+    of_the_images = SampleRow(Outcome.ADVERSARIAL, 53 * 48**0.5 / 255, 1)
+    rows.update(dict.fromkeys(rows, of_the_images))  # type: ignore[attr-defined]
+    rows[5] = replace(of_the_images, distance=1.0)  # type: ignore[index]
+    rows[6] = SampleRow(Outcome.FAILED, 40.0, 1)  # type: ignore[index]
+    files["samples.csv"] = table(bundle.record, PAIR)
+    (problem,) = check_pair(bundle, dict.fromkeys(range(16), clean), "a.zip", archive(files))
+    assert problem[1].startswith("a.zip: images/00005.png is at the distance 1.43997")
+    assert list(check_pair(bundle, {}, "a.zip", archive(files))) == []
 
 
 CHEATS: dict[str, tuple[Callable[[Files], Any], str]] = {

@@ -85,11 +85,11 @@ def record() -> TransferRecord:
         ("aimed", "good"): ((1, 2), (-1,)),
         ("aimed", "weak"): ((3, 2), (-1,)),
     }
+    head = TransferHead(
+        "transfer", 1, "Final", "final", 1, RULES, 7, commitment_of([sha(1), sha(2), sha(3)]), "5" * 64, "", OF_LINES
+    )
     return TransferRecord(
-        TransferHead(
-            "transfer", 1, "Final", "final", 1, RULES, 7, commitment_of([sha(1), sha(2), sha(3)]),
-            "5" * 64, transfer_field_commitment("5" * 64, entrants), OF_LINES,
-        ),
+        replace(head, field_commitment=transfer_field_commitment(head, 3, entrants)),
         batches,
         entrants,
         runs,
@@ -173,7 +173,21 @@ def test_attacks_with_equal_images_share_an_archive_that_is_checked_for_each(rec
     bundle = TransferBundle(
         replace(record, attack_runs=runs), (), {pair: line for line, pair in enumerate(runs, start=5)}
     )
-    assert [line for line, _ in check_archive(bundle, "any.zip", file)] == [5]
+    assert [line for line, _ in check_archive(bundle, {}, "any.zip", file)] == [5]
+
+
+def test_an_image_out_of_the_ball_of_its_batch_is_named(record: TransferRecord) -> None:
+    clean = dict.fromkeys(range(3), np.zeros((8, 8, 3), np.uint8))
+    for batch, (inside, outside) in enumerate(((8, 9), (16, 17))):
+        found = []
+        for value in (inside, outside):
+            image, file = np.full((8, 8, 3), value, np.uint8), io.BytesIO()
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr("00000.png", png(image))
+            run = BundleAttackRun((pixel_hash(image),), "", hashlib.sha256(file.getvalue()).hexdigest())
+            bundle = TransferBundle(replace(record, attack_runs={("a", batch): run}), (), {("a", batch): 5})
+            found.append(list(check_archive(bundle, clean, "a.zip", file)))
+        assert found == [[], [(5, f"a.zip: 00000.png is farther than {inside} from the clean image")]]
 
 
 def test_a_baseline_takes_no_place(record: TransferRecord) -> None:
@@ -221,10 +235,10 @@ def test_a_baseline_takes_no_place(record: TransferRecord) -> None:
         (lambda lines: lines.append(of(lines, "standing", 4)), "this line does not follow from the labels"),
         (
             lambda lines: of(lines, "entrant")["submissions"].pop(),
-            "the commitment to the field does not match the entrants",
+            "the commitment to the field does not match the entrants and the rules",
         ),
         (lambda lines: of(lines, "head")["rules"].update(opponents="all"), "its rules cannot be read"),
-        (lambda lines: of(lines, "head").update(version=4), "its version is not from 1 to 3"),
+        (lambda lines: of(lines, "head").update(version=5), "its version is not from 1 to 4"),
     ],
 )
 def test_what_does_not_fit_is_named_although_it_is_signed(

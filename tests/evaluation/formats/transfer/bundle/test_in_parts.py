@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,7 +36,7 @@ from evaluation.formats.transfer.bundle.writer import (
     body,
     transfer_field_commitment,
 )
-from evaluation.formats.transfer.rules import TransferRules, TransferTrack
+from evaluation.formats.transfer.rules import Opponents, TransferRules, TransferTrack
 
 Lines: TypeAlias = list[dict[str, Any]]
 SEED = bytes(range(32))
@@ -73,11 +74,15 @@ def record() -> TransferRecord:
         for attack in attacks
         for defence, given in (("good", good), ("weak", weak))
     }
-    head = TransferHead(
-        "transfer", 1, "Final", "final", 1, RULES, 2**62, commitment_of(samples),
-        "5" * 64, transfer_field_commitment("5" * 64, entrants),
-    )  # fmt: skip
-    return TransferRecord(head, batches, entrants, runs, labels)
+    head = TransferHead("transfer", 1, "Final", "final", 1, RULES, 2**62, commitment_of(samples), "5" * 64, "")
+    return committed(TransferRecord(head, batches, entrants, runs, labels))
+
+
+def committed(record: TransferRecord) -> TransferRecord:
+    """Return the same round with the commitment to its field."""
+    samples = sum(len(batch.hashes) for batch in record.batches)
+    field = transfer_field_commitment(record.head, samples, record.entrants)
+    return replace(record, head=replace(record.head, field_commitment=field))
 
 
 def checked(record: TransferRecord, change: Callable[[Lines], object]) -> Report:
@@ -188,8 +193,24 @@ def test_the_fields_of_2017_can_be_planned() -> None:
             check_size(*players, samples, TransferRules())
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_bundle_that_an_earlier_version_wrote_still_verifies(version: int) -> None:
-    with (Path(__file__).parent / f"written_by_version_{version}.jsonl").open("rb") as file:
+def test_nobody_changes_rules_or_licences_after_the_freeze(record: TransferRecord) -> None:
+    rules = record.head.rules
+    opponents = next(each for each in Opponents if each is not rules.opponents)
+    owls = replace(record.entrants[0].submissions[0], licence="GPL-3.0-only")
+    changed = [
+        *(replace(record.head, **each) for each in ({"kind": "development"}, {"rules_version": 2}, {"seed": 7})),
+        replace(record.head, rules=replace(rules, opponents=opponents)),
+    ]
+    records = [replace(record, head=head) for head in changed]
+    licensed = replace(record, entrants=[replace(record.entrants[0], submissions=(owls,)), *record.entrants[1:]])
+    for each in (*records, licensed):
+        (problem,) = verify(sign(body(each), SEED), public_key(SEED)).problems
+        assert problem.text == "the commitment to the field does not match the entrants and the rules"
+        assert verify(sign(body(committed(each)), SEED), public_key(SEED)).ok
+
+
+@pytest.mark.parametrize("name", ["1.jsonl", "2.jsonl", "3.gauntlet"])
+def test_a_bundle_that_an_earlier_version_wrote_still_verifies(name: str) -> None:
+    with (Path(__file__).parent / f"written_by_version_{name}").open("rb") as file:
         assert format_of_bundle(file) == "transfer"
         assert verify(file, public_key(SEED)).problems == ()

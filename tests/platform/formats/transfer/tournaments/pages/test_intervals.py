@@ -18,7 +18,7 @@ from core import object_store
 from evaluation.bundle.signature_check import body_of as body_of_bundle
 from evaluation.formats.transfer.bundle.reader import read
 from formats.transfer.rounds.round_advancement import frozen_tournament
-from formats.transfer.rounds.round_as_engine_values import body_of, record_of
+from formats.transfer.rounds.round_as_engine_values import body_of, commitment_to_field, record_of
 from formats.transfer.rounds.standings import differing as differing_rounds
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Entrant, Tournament
@@ -231,6 +231,8 @@ def test_a_round_has_intervals_in_its_standings_and_its_bundle(scored: Round) ->
 
 def test_a_round_of_an_older_version_is_still_verified(scored: Round) -> None:
     tournament, entries = frozen_tournament(scored), list(scored.entries.order_by("order"))
+    scored.bundle_format = 2
+    scored.field_commitment = commitment_to_field(scored, entries, tournament, scored.field_salt)
     record = record_of(scored, entries, tournament, version=1)
     scored.outcome = object_store.put_open(body_of(scored, record))
     scored.save()
@@ -238,7 +240,8 @@ def test_a_round_of_an_older_version_is_still_verified(scored: Round) -> None:
     scored.entries.update(**nothing)
     tournament.entrants.update(**nothing)
     assert list(differing_rounds(scored)) == []
-    assert record == replace(record_of(scored, entries, tournament), head=record.head)
+    newest = record_of(scored, entries, tournament)
+    assert (newest.head.version, replace(newest, head=record.head)) == (3, record)
     scored.entries.filter(place=1).update(low=0.5)
     assert any("low is 0.5 and should be None" in each.problem for each in differing_rounds(scored))
 
