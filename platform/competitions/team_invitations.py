@@ -13,7 +13,7 @@ from django.db.models import Q
 from accounts.models import AccountRequest, Invitation, Membership, User
 from accounts.services import join, require_captain
 from competitions.models import Competition, Entry
-from competitions.permissions import may
+from competitions.permissions import may, require_not_archived
 from competitions.selectors import other_team
 from core import clock, event_log
 from core.errors import Refusal, RefusedForNow
@@ -31,8 +31,8 @@ HOUR = timedelta(hours=1)
 def invite(*, entry: Entry, username: str, by: User) -> Invitation:
     """Invite a person by user name, in any case, as at the sign-in. The result is the same without such an account.
 
-    Raise `Refusal` if `by` is not the captain, after the competition's end, for members of the team and for names that
-    are already invited. Raise `RefusedForNow` above `MAX_PER_HOUR`.
+    Raise `Refusal` if `by` is not the captain, after the competition's end or in an archived one, for members of the
+    team and for names that are already invited. Raise `RefusedForNow` above `MAX_PER_HOUR`.
     """
     username = username.strip()
     require_captain(entry.team, by)
@@ -151,6 +151,7 @@ def _set_state(locked: Invitation, state: Invitation.State) -> None:
 
 
 def _require_running(competition: Competition) -> None:
+    require_not_archived(competition)
     if clock.now() >= competition.ends_at:
         raise Refusal(f"{competition} has ended", fix="enter another competition")
 

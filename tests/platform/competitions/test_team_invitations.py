@@ -149,6 +149,16 @@ def test_nobody_is_invited_or_joins_after_the_end(entry: Entry, alice: User, cha
         invite(entry=entry, username="dora", by=alice)
 
 
+def test_nobody_is_invited_or_joins_in_an_archived_competition(entry: Entry, alice: User, charlie: User) -> None:
+    invitation = invite(entry=entry, username="charlie", by=alice)
+    Competition.objects.update(archived_at=entry.joined_at)
+    entry.competition.refresh_from_db()
+    with pytest.raises(Refusal, match="was archived at"):
+        invite(entry=entry, username="dora", by=alice)
+    with pytest.raises(Refusal, match="was archived at"):
+        accept(invitation=invitation, by=charlie)
+
+
 def test_it_rejects_invalid_invitations(entry: Entry, alice: User, bob: User) -> None:
     with pytest.raises(Refusal, match="only the captain"):
         invite(entry=entry, username="charlie", by=bob)
