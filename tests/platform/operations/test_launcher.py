@@ -172,6 +172,7 @@ def test_jobs_start_where_they_may_wait_for_a_place_and_are_cancelled(launcher: 
     wait_until(launcher, {first: True, second: True})
     third = launcher.start(without=["n1"])
     wait_until(launcher, {first: True, second: True, third: False})
+    assert {job.number: job.without for job in launcher.jobs()}[third] == {"n1"}, "asked for again once n1 is free"
     launcher.cancel([second])
     wait_until(launcher, {first: True, third: False})
     launcher.cancel([first])
