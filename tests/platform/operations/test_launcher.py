@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -206,8 +208,9 @@ def test_what_slurm_refuses_is_said(slurm_launcher: SlurmLauncher, monkeypatch: 
         slurm_launcher.jobs()
 
 
-def test_the_script_of_a_job_is_a_worker_of_its_node(root: Path, tmp_path: Path) -> None:
-    """It writes to a folder of its own, names its node and job, and passes SIGTERM on."""
+@pytest.fixture
+def begin_job(root: Path, tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Begins the script of a job of a number, with a short program in place of a worker."""
     checkout = tmp_path / "checkout"
     (checkout / ".venv" / "bin").mkdir(parents=True)
     python = checkout / ".venv" / "bin" / "python"
@@ -217,16 +220,34 @@ def test_the_script_of_a_job_is_a_worker_of_its_node(root: Path, tmp_path: Path)
     )
     python.chmod(0o755)
     (tmp_path / "settings").write_text("GAUNTLET_HOST_TOKEN=gth_a\n")
-    environment = {
-        "PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "REPORT": str(tmp_path), "SLURM_JOB_ID": "17",
-        "SLURMD_NODENAME": "n1", "CUDA_VISIBLE_DEVICES": "2,3",
-    }  # fmt: skip
-    job = subprocess.Popen(
-        [root / "deploy" / "slurm-worker", checkout, tmp_path / "settings", "2", "60"],
-        env=environment, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert job.stdout is not None
-    assert [job.stdout.readline(), job.stdout.readline()] == ["GAUNTLET_HOST_TOKEN=gth_a\n", "begun\n"]
+    jobs: list[subprocess.Popen[str]] = []
+
+    def begin(number: str) -> subprocess.Popen[str]:
+        environment = {
+            "PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "REPORT": str(tmp_path), "SLURM_JOB_ID": number,
+            "SLURMD_NODENAME": "n1", "CUDA_VISIBLE_DEVICES": "2,3",
+        }  # fmt: skip
+        job = subprocess.Popen(
+            [root / "deploy" / "slurm-worker", checkout, tmp_path / "settings", "2", "60"],
+            env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        jobs.append(job)
+        assert job.stdout is not None
+        assert [job.stdout.readline(), job.stdout.readline()] == ["GAUNTLET_HOST_TOKEN=gth_a\n", "begun\n"]
+        return job
+
+    yield begin
+    for job in jobs:
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL)
+        job.communicate()
+
+
+def test_the_script_of_a_job_is_a_worker_of_its_node(
+    begin_job: Callable[[str], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """It writes to a folder of its own, names its node and job, and passes SIGTERM on."""
+    job = begin_job("17")
     job.terminate()
     assert job.communicate(timeout=30)[0] == "ended\n"
     assert job.returncode == 3
@@ -237,3 +258,15 @@ def test_the_script_of_a_job_is_a_worker_of_its_node(root: Path, tmp_path: Path)
     }.items()  # fmt: skip
     assert "worker --queues play --concurrency 2" in (tmp_path / "command").read_text()
     assert not list(tmp_path.glob("gauntlet-17.*")), "its folder is removed"
+
+
+def test_the_next_job_on_a_node_removes_what_a_killed_one_left(
+    begin_job: Callable[[str], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Its folder holds the passwords of the host, and files of submissions that would fill the disk of the node."""
+    _, killed = begin_job("17"), begin_job("18")
+    os.killpg(killed.pid, signal.SIGKILL)
+    with next(tmp_path.glob("gauntlet-18.*/lock-n1")).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # held until the last of its processes has ended
+    begin_job("19")
+    assert sorted(path.name.partition(".")[0] for path in tmp_path.glob("gauntlet-*")) == ["gauntlet-17", "gauntlet-19"]
