@@ -98,6 +98,16 @@ def test_a_job_that_waits_is_asked_for_again_once_a_host_that_it_avoids_is_due(e
     assert [job.number for job in engine.waiting] == ["8"]
 
 
+def test_one_job_that_waits_is_asked_for_again_for_a_check_and_all_once_it_has_passed(engine: Recorder) -> None:
+    """The others would lose their places with each check of a host that stays broken."""
+    engine.waiting = [WorkerJob(number, running=False, without=frozenset({"due"})) for number in "789"]
+    scaling.step(engine, JobLimits(most=3, slots=1), worker_class="cpu")
+    assert [job.number for job in engine.waiting] == ["8", "9"]
+    Host.objects.filter(name="due").update(out_since=None, check_due_at=None)
+    scaling.step(engine, JobLimits(most=3, slots=1), worker_class="cpu")
+    assert engine.waiting == []
+
+
 def test_while_all_hosts_wait_for_their_check_the_engine_is_asked_for_no_job(
     engine: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
