@@ -264,7 +264,7 @@ def test_the_script_of_a_job_is_a_worker_of_its_node(
     seen = dict(line.partition("=")[::2] for line in (tmp_path / "environment").read_text().splitlines())
     assert seen.items() >= {
         "GAUNTLET_WORKER_NAME": "n1", "GAUNTLET_WORKER_JOB": "17", "GAUNTLET_WORKER_IDLE_SECONDS": "60",
-        "GAUNTLET_WORKER_CLASS": "gpu", "GAUNTLET_WORKER_DEVICES": "2,3",
+        "GAUNTLET_WORKER_STOP_SECONDS": "75", "GAUNTLET_WORKER_CLASS": "gpu", "GAUNTLET_WORKER_DEVICES": "2,3",
     }.items()  # fmt: skip
     assert "worker --queues play --concurrency 2" in (tmp_path / "command").read_text()
     assert not list(tmp_path.glob("gauntlet-17.*")), "its folder is removed"
