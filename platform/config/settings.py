@@ -312,6 +312,7 @@ CELERY_TASK_ROUTES = [
     },
     "config.celery.route_of_apps",
 ]
+CELERY_BEAT_SCHEDULER = "config.beat_scheduler:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {  # formats add theirs; late messages are kept, and many are one: `config.coalescing_task`
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0},
