@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
@@ -92,6 +94,15 @@ def record_stop(sender: Any, **_: Any) -> None:
     """Record that this worker plays no more, so that nobody takes it for lost; not where an error ended it."""
     if _plays(sender) and not sender.exitcode:
         _record("record_stop", sender.concurrency)
+
+
+@signals.worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def return_work_in_time(how: str, **_: Any) -> None:
+    """Let a stopped worker return its work before what stops it kills it, which would be a fault of the work."""
+    if how == "Warm" and settings.WORKER_STOP_SECONDS:
+        timer = threading.Timer(settings.WORKER_STOP_SECONDS, os.kill, (os.getpid(), signal.SIGQUIT))
+        timer.daemon = True  # a worker that has ended its work earlier does not wait
+        timer.start()
 
 
 def _plays(sender: Any) -> bool:

@@ -32,7 +32,8 @@ class CoalescingTask(Task):  # type: ignore[misc]
             now, key = clock.now().timestamp(), _BEGAN_AT.format(self.name)
             began_at = optional_cache.get(key)
             sent_at = getattr(self.request, SENT_AT, now)
-            if began_at is not None and sent_at < began_at and now < began_at + RECENT_SECONDS:
+            # a run that seems to begin later was by a clock that is ahead, or was set back since
+            if began_at is not None and sent_at < began_at <= now < began_at + RECENT_SECONDS:
                 return None
             optional_cache.put(key, now, None)
         return self.run(*args, **kwargs)

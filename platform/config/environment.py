@@ -358,6 +358,16 @@ _WAIT_FOR_POSTGRESQL = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
 }
+# the same for the server: a transaction of a host that is gone would keep its locks for more than two hours
+_END_WITH_CLIENT = " ".join(
+    f"-c {name}={value}"
+    for name, value in {
+        "tcp_user_timeout": 20_000,
+        "tcp_keepalives_idle": 10,
+        "tcp_keepalives_interval": 5,
+        "tcp_keepalives_count": 3,
+    }.items()
+)
 
 
 def _postgresql(name: str, address: str) -> dict[str, Any]:
@@ -371,6 +381,7 @@ def _postgresql(name: str, address: str) -> dict[str, Any]:
         raise ImproperlyConfigured(f"{name} lacks a host or a database. Use postgresql://USER:PASSWORD@HOST:PORT/NAME.")
     if parts.query not in {"", _POOLED}:
         raise ImproperlyConfigured(f"{name} has an unknown parameter after `?`. Use `?{_POOLED}`, or none.")
+    pooled = parts.query == _POOLED
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": database,
@@ -380,9 +391,10 @@ def _postgresql(name: str, address: str) -> dict[str, Any]:
         "PORT": port,
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": _WAIT_FOR_POSTGRESQL,
+        # a pooler has settings of its own, and refuses these
+        "OPTIONS": _WAIT_FOR_POSTGRESQL | ({} if pooled else {"options": _END_WITH_CLIENT}),
         # outside of a transaction they would outlive the loan of a connection
-        "DISABLE_SERVER_SIDE_CURSORS": parts.query == _POOLED,
+        "DISABLE_SERVER_SIDE_CURSORS": pooled,
     }
 
 

@@ -276,6 +276,8 @@ WORKER_JOB = env.text("GAUNTLET_WORKER_JOB", "")
 """Tells apart the workers of one name on one host: those of a cluster's jobs."""
 WORKER_IDLE_SECONDS = env.number("GAUNTLET_WORKER_IDLE_SECONDS", 0, least=0)
 """After so long without work a worker ends; 0: never."""
+WORKER_STOP_SECONDS = env.number("GAUNTLET_WORKER_STOP_SECONDS", 0, least=0)
+"""So long after SIGTERM a worker returns what it still plays or builds to the queue; 0: it ends that first."""
 TEAM_WORKER_SECONDS = env.number("GAUNTLET_TEAM_WORKER_SECONDS", 86_400)
 """Worker seconds of a team in 24 hours, above which its pieces come after those of other teams."""
 TEAM_BUILD_SECONDS = env.number("GAUNTLET_TEAM_BUILD_SECONDS", 14_400)
@@ -310,6 +312,7 @@ CELERY_TASK_ROUTES = [
     },
     "config.celery.route_of_apps",
 ]
+CELERY_BEAT_SCHEDULER = "config.beat_scheduler:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {  # formats add theirs; late messages are kept, and many are one: `config.coalescing_task`
     "submissions.sweep": {"task": "submissions.sweep", "schedule": 10.0},

@@ -63,13 +63,23 @@ def may_claim_or_check() -> bool:
 
 
 def wait_for_service(seconds: float) -> bool:
-    """Wait up to `seconds` until this host may take work; return True if it may."""
+    """Wait up to `seconds` until this host may take work; return True if it may.
+
+    Not where no check is due by then, as of a drained host: messages that wake its idle slots would pile up meanwhile.
+    """
     ends = time.monotonic() + seconds
     while not in_service():
-        if time.monotonic() + _POLL_SECONDS > ends:
+        left = ends - time.monotonic() - _POLL_SECONDS
+        if left < 0 or not _is_check_due_within(left):
             return False
         time.sleep(_POLL_SECONDS)
     return True
+
+
+def _is_check_due_within(seconds: float) -> bool:
+    last = clock.database_now() + timedelta(seconds=seconds)
+    out = Host.objects.filter(name=settings.WORKER_NAME, out_since__isnull=False)
+    return not out.exclude(check_due_at__lte=last).exists()
 
 
 def check_after(failure: BaseException) -> bool:

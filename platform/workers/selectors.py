@@ -61,9 +61,10 @@ def workers_without_heartbeat() -> int:
 
 
 def live_hosts(*, gpu: bool = False) -> set[str]:
-    """Return the hosts of the live workers; with `gpu` of those that have a GPU."""
+    """Return the hosts of the live workers, with `gpu` of those that have a GPU, that are in service."""
     live = live_workers().filter(worker_class=Worker.Class.GPU) if gpu else live_workers()
-    return {host_of(name) for name in live.values_list("name", flat=True)}
+    out = {host.name for host in hosts_out_of_service()}
+    return {host_of(name) for name in live.values_list("name", flat=True)} - out
 
 
 def of_drained_hosts(worker: str) -> Q:

@@ -9,6 +9,9 @@ from typing import Any
 GRACE_SECONDS = 90
 """A pod that has to end gets SIGTERM so long before SIGKILL: time to end the item that it plays."""
 
+STOP_SECONDS = 75
+"""An item that it has not ended by then it returns to the queue: killed with it, it would count as its fault."""
+
 LOG_SECONDS = 3600
 """The log of an ended pod can be read for so long."""
 
@@ -101,6 +104,7 @@ def _container(options: PodOptions) -> dict[str, Any]:
         "XDG_STATE_HOME": f"{_FILES}/host",
         "XDG_CACHE_HOME": f"{_FILES}/host",
         "GAUNTLET_WORKER_IDLE_SECONDS": str(options.idle_seconds),
+        "GAUNTLET_WORKER_STOP_SECONDS": str(STOP_SECONDS),
     }
     if options.gpu_resource:
         resources[options.gpu_resource] = slots

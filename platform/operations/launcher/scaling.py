@@ -47,8 +47,12 @@ def step(launcher: WorkerLauncher, limits: JobLimits, *, worker_class: str) -> s
             launcher.cancel(pending)
         return f"no work is left: cancelled {', '.join(pending)}" if pending else ""
     # a job on a host whose check is due makes the check: nobody else could put the host back into service
-    out = {host.name for host in hosts_out_of_service() if not host.is_check_due}
-    stale = [job.number for job in jobs if not job.running and job.without - out]
+    unfit = hosts_out_of_service()
+    out = {host.name for host in unfit if not host.is_check_due}
+    avoiding = [job for job in jobs if not job.running and job.without - out]
+    # one job is enough for a check, and the others keep their places
+    useless = [job for job in avoiding if job.without - {host.name for host in unfit}] or avoiding[:1]
+    stale = [job.number for job in useless]
     if stale:
         launcher.cancel(stale)
     count = jobs_to_start(waiting=waiting, running=running, pending=len(pending) - len(stale), limits=limits)

@@ -15,6 +15,7 @@ WARNING_SECONDS = 90
 
 _WAITING = frozenset({"PENDING", "CONFIGURING", "REQUEUED"})
 _ALIVE = _WAITING | {"RUNNING", "SUSPENDED", "STOPPED"}
+_AVOIDS = "gauntlet avoids "
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,9 @@ class SlurmLauncher:
     def start(self, *, without: Sequence[str]) -> str:
         """Submit a job; return its number."""
         script = self.root / "deploy" / "slurm-worker"
-        excluded = [f"--exclude={','.join(without)}"] if without else []
+        names = ",".join(without)
+        # the comment says what is excluded for the launcher, and not by options of the operator
+        excluded = [f"--exclude={names}", f"--comment={_AVOIDS}{names}"] if without else []
         answer = _run(
             "sbatch", "--parsable", f"--job-name={self.name}", f"--cpus-per-task={self.slots}", "--nodes=1",
             "--ntasks=1", f"--time={self.minutes}", f"--signal=B:TERM@{WARNING_SECONDS}", "--no-requeue",
@@ -51,17 +54,25 @@ class SlurmLauncher:
 
     def jobs(self) -> list[WorkerJob]:
         """Return the jobs of this name that wait or run."""
-        rows = _run("squeue", "--noheader", "--me", f"--name={self.name}", "--format=%i %T %r").splitlines()
-        found = (row.split(maxsplit=2) for row in rows)
+        rows = _run("squeue", "--noheader", "--me", f"--name={self.name}", "--format=%i|%T|%r|%k").splitlines()
+        found = (row.split("|", maxsplit=3) for row in rows)
         return [
-            WorkerJob(number, running=state not in _WAITING, reason="" if why == "None" else why)
-            for number, state, why in found
+            WorkerJob(
+                number, running=state not in _WAITING, reason="" if why == "None" else why, without=_avoided(comment)
+            )
+            for number, state, why, comment in found
             if state in _ALIVE
         ]
 
     def cancel(self, numbers: Sequence[str]) -> None:
         """Cancel jobs."""
         _run("scancel", *numbers)
+
+
+def _avoided(comment: str) -> frozenset[str]:
+    """Return the nodes that `SlurmLauncher.start` left out of a job."""
+    named = comment.startswith(_AVOIDS)
+    return frozenset(comment.removeprefix(_AVOIDS).split(",")) if named else frozenset()
 
 
 def _run(*command: str) -> str:

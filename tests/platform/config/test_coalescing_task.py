@@ -134,6 +134,17 @@ def test_messages_with_keys_and_of_tasks_outside_the_schedule_are_each_a_run(sco
     assert [name for name, _ in scorer.ran] == ["of others", "a"] * 2
 
 
+def test_a_host_whose_clock_is_set_back_still_sweeps(scorer: SlowScorer, the_clock: FakeClock) -> None:
+    scorer.send("a")
+    scorer.take()
+    the_clock.forward(hours=-1)
+    for _ in range(3):
+        the_clock.forward(seconds=10)
+        scorer.send("a")
+        scorer.take()
+    assert [name for name, _ in scorer.ran] == ["a"] * 4
+
+
 def test_a_scorer_whose_clock_is_ahead_still_sweeps(scorer: SlowScorer, the_clock: FakeClock) -> None:
     for _ in range(30):
         scorer.send_due()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 
 from config.environment import Environment
 from config.worker_host_settings import OF_ENGINE
@@ -74,6 +75,17 @@ def test_no_cursor_stays_open_between_transactions_behind_a_pooler(parameter: st
     env = Environment({"DATABASE_URL": f"postgresql://gauntlet@db.example/arena{parameter}"})
     database = env.database("DATABASE_URL", "")
     assert (database["NAME"], database["DISABLE_SERVER_SIDE_CURSORS"]) == ("arena", not cursors_on_the_server)
+
+
+def test_postgresql_soon_ends_the_transactions_of_a_host_that_is_gone(db: None) -> None:
+    """They keep their locks until then. A pooler, which refuses such parameters, has settings of its own."""
+    env = Environment({"DIRECT": "postgresql://u@h/n", "POOLED": "postgresql://u@h/n?pooler=transaction"})
+    assert "-c tcp_keepalives_idle=10 " in env.database("DIRECT", "")["OPTIONS"]["options"]
+    assert "options" not in env.database("POOLED", "")["OPTIONS"]
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW tcp_keepalives_idle")
+            assert cursor.fetchone() == ("10",)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ def test_a_worker_is_one_of_its_node_and_each_slot_has_a_gpu() -> None:
     }
     assert variables.items() >= {
         "GAUNTLET_WORKER_NAME": "spec.nodeName", "GAUNTLET_WORKER_JOB": "metadata.name",
-        "GAUNTLET_WORKER_IDLE_SECONDS": "60", "GAUNTLET_WORKER_CLASS": "gpu", "GAUNTLET_WORKER_DEVICES": "0,1",
+        "GAUNTLET_WORKER_IDLE_SECONDS": "60", "GAUNTLET_WORKER_STOP_SECONDS": "75",
+        "GAUNTLET_WORKER_CLASS": "gpu", "GAUNTLET_WORKER_DEVICES": "0,1",
     }.items()  # fmt: skip
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "2"
     assert pod["nodeSelector"] == {"pool": "large"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -96,6 +98,16 @@ def test_a_job_that_waits_is_asked_for_again_once_a_host_that_it_avoids_is_due(e
     assert [job.number for job in engine.waiting] == ["8"]
 
 
+def test_one_job_that_waits_is_asked_for_again_for_a_check_and_all_once_it_has_passed(engine: Recorder) -> None:
+    """The others would lose their places with each check of a host that stays broken."""
+    engine.waiting = [WorkerJob(number, running=False, without=frozenset({"due"})) for number in "789"]
+    scaling.step(engine, JobLimits(most=3, slots=1), worker_class="cpu")
+    assert [job.number for job in engine.waiting] == ["8", "9"]
+    Host.objects.filter(name="due").update(out_since=None, check_due_at=None)
+    scaling.step(engine, JobLimits(most=3, slots=1), worker_class="cpu")
+    assert engine.waiting == []
+
+
 def test_while_all_hosts_wait_for_their_check_the_engine_is_asked_for_no_job(
     engine: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -172,6 +184,7 @@ def test_jobs_start_where_they_may_wait_for_a_place_and_are_cancelled(launcher: 
     wait_until(launcher, {first: True, second: True})
     third = launcher.start(without=["n1"])
     wait_until(launcher, {first: True, second: True, third: False})
+    assert {job.number: job.without for job in launcher.jobs()}[third] == {"n1"}, "asked for again once n1 is free"
     launcher.cancel([second])
     wait_until(launcher, {first: True, third: False})
     launcher.cancel([first])
@@ -205,8 +218,9 @@ def test_what_slurm_refuses_is_said(slurm_launcher: SlurmLauncher, monkeypatch: 
         slurm_launcher.jobs()
 
 
-def test_the_script_of_a_job_is_a_worker_of_its_node(root: Path, tmp_path: Path) -> None:
-    """It writes to a folder of its own, names its node and job, and passes SIGTERM on."""
+@pytest.fixture
+def begin_job(root: Path, tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Begins the script of a job of a number, with a short program in place of a worker."""
     checkout = tmp_path / "checkout"
     (checkout / ".venv" / "bin").mkdir(parents=True)
     python = checkout / ".venv" / "bin" / "python"
@@ -216,23 +230,53 @@ def test_the_script_of_a_job_is_a_worker_of_its_node(root: Path, tmp_path: Path)
     )
     python.chmod(0o755)
     (tmp_path / "settings").write_text("GAUNTLET_HOST_TOKEN=gth_a\n")
-    environment = {
-        "PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "REPORT": str(tmp_path), "SLURM_JOB_ID": "17",
-        "SLURMD_NODENAME": "n1", "CUDA_VISIBLE_DEVICES": "2,3",
-    }  # fmt: skip
-    job = subprocess.Popen(
-        [root / "deploy" / "slurm-worker", checkout, tmp_path / "settings", "2", "60"],
-        env=environment, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert job.stdout is not None
-    assert [job.stdout.readline(), job.stdout.readline()] == ["GAUNTLET_HOST_TOKEN=gth_a\n", "begun\n"]
+    jobs: list[subprocess.Popen[str]] = []
+
+    def begin(number: str) -> subprocess.Popen[str]:
+        environment = {
+            "PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), "REPORT": str(tmp_path), "SLURM_JOB_ID": number,
+            "SLURMD_NODENAME": "n1", "CUDA_VISIBLE_DEVICES": "2,3",
+        }  # fmt: skip
+        job = subprocess.Popen(
+            [root / "deploy" / "slurm-worker", checkout, tmp_path / "settings", "2", "60"],
+            env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        jobs.append(job)
+        assert job.stdout is not None
+        assert [job.stdout.readline(), job.stdout.readline()] == ["GAUNTLET_HOST_TOKEN=gth_a\n", "begun\n"]
+        return job
+
+    yield begin
+    for job in jobs:
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL)
+        job.communicate()
+
+
+def test_the_script_of_a_job_is_a_worker_of_its_node(
+    begin_job: Callable[[str], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """It writes to a folder of its own, names its node and job, and passes SIGTERM on."""
+    job = begin_job("17")
     job.terminate()
     assert job.communicate(timeout=30)[0] == "ended\n"
     assert job.returncode == 3
     seen = dict(line.partition("=")[::2] for line in (tmp_path / "environment").read_text().splitlines())
     assert seen.items() >= {
         "GAUNTLET_WORKER_NAME": "n1", "GAUNTLET_WORKER_JOB": "17", "GAUNTLET_WORKER_IDLE_SECONDS": "60",
-        "GAUNTLET_WORKER_CLASS": "gpu", "GAUNTLET_WORKER_DEVICES": "2,3",
+        "GAUNTLET_WORKER_STOP_SECONDS": "75", "GAUNTLET_WORKER_CLASS": "gpu", "GAUNTLET_WORKER_DEVICES": "2,3",
     }.items()  # fmt: skip
     assert "worker --queues play --concurrency 2" in (tmp_path / "command").read_text()
     assert not list(tmp_path.glob("gauntlet-17.*")), "its folder is removed"
+
+
+def test_the_next_job_on_a_node_removes_what_a_killed_one_left(
+    begin_job: Callable[[str], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Its folder holds the passwords of the host, and files of submissions that would fill the disk of the node."""
+    _, killed = begin_job("17"), begin_job("18")
+    os.killpg(killed.pid, signal.SIGKILL)
+    with next(tmp_path.glob("gauntlet-18.*/lock-n1")).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # held until the last of its processes has ended
+    begin_job("19")
+    assert sorted(path.name.partition(".")[0] for path in tmp_path.glob("gauntlet-*")) == ["gauntlet-17", "gauntlet-19"]

@@ -200,6 +200,60 @@ def test_without_authorities_of_its_own_a_host_trusts_those_of_its_system(
     assert said[1] == said[0]
 
 
+class BusySite(BaseHTTPRequestHandler):
+    """Passes requests on to the site at `address`, after it has refused `busy` of them as the site does."""
+
+    address = ""
+    busy = 0
+
+    def do_GET(self) -> None:
+        if BusySite.busy:
+            BusySite.busy -= 1
+            self.send_error(503)
+            return
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        url = f"http://{self.address}{self.path}"
+        answer = requests.request(self.command, url, data=body, headers=dict(self.headers), timeout=60)
+        self.send_response(answer.status_code)
+        self.send_header("Content-Type", answer.headers["Content-Type"])
+        self.end_headers()
+        self.wfile.write(answer.content)
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def log_message(self, *args: object) -> None:
+        """Print nothing."""
+
+
+def test_a_fetch_waits_for_its_place_among_those_of_a_cluster(
+    pushed: tuple[Repository, str, str], elsewhere: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All slots of a host, or of the jobs of a cluster, have one credential, and two fetches at a time."""
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("repositories.commit_source.time.sleep", wait)
+    monkeypatch.setattr(BusySite, "address", settings.SITE_ADDRESS.removeprefix("http://"))
+    monkeypatch.setattr(BusySite, "busy", 20)
+    with ThreadingHTTPServer(("127.0.0.1", 0), BusySite) as server:
+        Thread(target=server.serve_forever).start()
+        settings.SITE_ADDRESS = f"http://127.0.0.1:{server.server_port}"
+        try:
+            with commit_source(pushed[0], pushed[1]) as source:
+                assert (source / "shallow").exists()
+            monkeypatch.setattr(BusySite, "busy", 1000)
+            monkeypatch.setattr(module, "_BUSY_SECONDS", 0.0)
+            with pytest.raises(HostFault, match="503"), commit_source(pushed[0], pushed[1]):
+                pass
+        finally:
+            server.shutdown()
+    assert len(set(waited[:20])) == 20, "slots that wait do not come together"
+    assert waited[20:] == [1.0, 2.0, 5.0, 10.0, 20.0, 30.0]
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [

@@ -68,6 +68,27 @@ def test_a_drained_host_takes_no_work_whatever_its_checks_say(drained: Host, set
     assert host_health.may_claim()
 
 
+def test_a_slot_waits_for_no_check_that_is_not_due_soon(
+    drained: Host, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages that wake it would pile up: each sweep sends one for each slot that plays nothing."""
+    settings.WORKER_NAME = "bad"
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        Host.objects.update(out_since=None, check_due_at=None)
+
+    monkeypatch.setattr("workers.host_health.time.sleep", wait)
+    assert not host_health.wait_for_service(60.0)
+    Host.objects.update(check_due_at=clock.now() + timedelta(minutes=2))
+    assert not host_health.wait_for_service(60.0)
+    assert waited == []
+    Host.objects.update(check_due_at=clock.now() + timedelta(seconds=30))
+    assert host_health.wait_for_service(60.0)
+    assert waited == [1.0]
+
+
 def test_a_host_that_failed_a_check_is_drained_too(db: None) -> None:
     Host.objects.create(name="bad", out_since=clock.now(), check_due_at=clock.now(), problem="no engine")
     assert next(compare(30)).name == "bad"

@@ -22,7 +22,7 @@ from repositories.models import Repository
 from submissions.models import Player
 from tests.platform.claims import claim_piece
 from workers.lease import LostClaimError
-from workers.models import Worker
+from workers.models import Host, Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -91,6 +91,18 @@ def test_another_live_host_goes_first(
     play_out(own)
     assert claim_piece(own) is None
     assert claimed(other).is_audit
+
+
+@pytest.mark.parametrize("check_due", [None, timedelta(minutes=2)])
+def test_a_host_that_is_out_of_service_is_not_waited_for(
+    match: Match, make_worker: MakeWorker, play_out: Callable[[Worker], list[str]], check_due: timedelta | None
+) -> None:
+    """Drained, or after a failed check: its workers live on and claim nothing."""
+    own, _ = make_worker("own/0"), make_worker("other/0")
+    now = clock.now()
+    Host.objects.create(name="other", out_since=now, check_due_at=None if check_due is None else now + check_due)
+    play_out(own)
+    assert claimed(own).is_audit
 
 
 def test_its_own_host_audits_it_when_no_other_comes(
