@@ -48,9 +48,9 @@ def _examine_builds() -> Examination:
     try:
         guards = tuple(DockerBuilder(build_settings_from_environment()).guards())
     except (Fault, HostRefusal) as failure:
-        return Examination("builds", False, False, (), str(failure))
+        return Examination("builds", False, (), str(failure))
     fit = all(guard.held for guard in guards if guard.required)
-    return Examination("builds", True, fit, guards, "Does not stop attacks on the kernel.")
+    return Examination("builds", fit, guards, "Does not stop attacks on the kernel.")
 
 
 def _show(found: Examination) -> None:

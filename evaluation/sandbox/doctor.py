@@ -14,12 +14,11 @@ from evaluation.sandbox.process_sandbox import ProcessSandbox
 class Examination:
     """The report on one sandbox of this host.
 
-    `usable` is False if it cannot start players; then `remark` says why, otherwise it says what the sandbox does not
-    stop. `fit_for_untrusted_code` needs a sandbox made for untrusted code in which every required guard held.
+    `remark` says what the sandbox does not stop, or why it cannot start players. `fit_for_untrusted_code` needs a
+    sandbox made for untrusted code in which every required guard held.
     """
 
     sandbox: str
-    usable: bool
     fit_for_untrusted_code: bool
     guards: tuple[Guard, ...]
     remark: str
@@ -32,18 +31,17 @@ def examine() -> list[Examination]:
 
 def _examine_process() -> Examination:
     sandbox = ProcessSandbox()
-    return Examination(sandbox.name, True, False, tuple(sandbox.self_test()), sandbox.limitations())
+    return Examination(sandbox.name, False, tuple(sandbox.self_test()), sandbox.limitations())
 
 
 def _examine_docker() -> Examination:
     try:
         guards = tuple(DockerSandbox().self_test())
     except Fault as fault:
-        return Examination(DockerSandbox.name, False, False, (), str(fault))
+        return Examination(DockerSandbox.name, False, (), str(fault))
     fit = all(guard.held for guard in guards if guard.required)
     return Examination(
         DockerSandbox.name,
-        True,
         fit,
         guards,
         "Does not stop attacks on the kernel; give players a virtual machine of their own.",

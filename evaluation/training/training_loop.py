@@ -37,7 +37,6 @@ class Fitted:
     """How a network was trained: seconds, over all runs that worked on it, and what the runs before the last had."""
 
     seconds: float
-    resumed_at: int
     moved: str
 
 
@@ -94,7 +93,7 @@ def fit(
             checkpoints.save(_state(step + 1, spent, network, optimiser, scaler))
             saved = time.monotonic()
     seconds = before + time.monotonic() - started
-    return Fitted(seconds, first, moved)
+    return Fitted(seconds, moved)
 
 
 def one_cycle(done: float) -> float:

@@ -50,11 +50,6 @@ class Webhook(models.Model):
     def __str__(self) -> str:
         return f"webhook {self.pk}"
 
-    @property
-    def event_titles(self) -> list[str]:
-        """The chosen events in words."""
-        return [str(each.label) for each in WebhookEvent if each in self.events]
-
 
 class Delivery(models.Model):
     """A request to a webhook: written in the transaction of its event, and sent afterwards."""

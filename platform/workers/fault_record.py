@@ -38,11 +38,6 @@ class FaultRecord:
         """True after enough faults on enough hosts."""
         return self.faults >= MAX_FAULTS and len(self.hosts or {}) >= MIN_HOSTS
 
-    @property
-    def is_stuck(self) -> bool:
-        """True if the work would have been given up, but for the hosts: an incident."""
-        return not self.is_given_up and max(self.faults, self.host_faults) >= MAX_FAULTS
-
     def after_fault(self, host: str) -> FaultRecord:
         """Return the record after a fault on `host` that counts."""
         hosts = dict(self.hosts or {})

@@ -92,9 +92,8 @@ def test_it_rejects_a_host_without_an_engine(monkeypatch: pytest.MonkeyPatch, tm
 def test_the_doctor_says_so_where_there_is_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     process, container = examine()
-    assert process.usable
+    assert process.guards
     assert not process.fit_for_untrusted_code
-    assert not container.usable
     assert "no Docker engine answers" in container.remark
 
 

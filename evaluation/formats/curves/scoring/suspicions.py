@@ -28,8 +28,6 @@ class Suspicion(StrEnum):
     """An attack fails with a larger budget than one within which it succeeded."""
     SQUARE_ADDS_TO_AUTOATTACK = "square-adds-to-autoattack"
     """In AutoAttack, Square finds what its white-box attacks did not (a flag of the authors' code)."""
-    AUTOATTACK_MISLED = "autoattack-misled"
-    """A warning of AutoAttack about what the model answers."""
     NO_BUDGET_IS_ENOUGH = "no-budget-is-enough"
     """White-box attacks do not bring the accuracy to 0 with any budget tried."""
 
