@@ -14,7 +14,7 @@ from formats.query.rounds.models import Decision, RoundStage
 from formats.query.rounds.preview import preview
 from formats.query.rounds.progress import progress
 from formats.query.rounds.round_advancement import advance_round
-from formats.query.rounds.stages_and_decisions import decisions, stages, standings_and_stages
+from formats.query.rounds.stages_and_decisions import stages, standings_and_stages
 from rounds import selectors
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
@@ -52,14 +52,6 @@ def test_stages(scored: Round) -> None:
     assert first.panel_models[0].teams[0].startswith("Mo-")
     assert last.ordered_by == "median"
     assert {line.name.title for line in targeted.stages[-1].attacks} == {"ta-0 0", "ta-1 1"}
-
-
-def test_decisions_are_filtered(scored: Round) -> None:
-    every = decisions(scored)
-    cut = decisions(scored, bracket="untargeted", stage=1, track="model", kept=False)
-    assert {line.player.title for line in cut} == {"model 10", "model 11"}
-    assert decisions(scored, players=[cut[0].player_id]).count() == 1
-    assert every.count() == Decision.objects.count()
 
 
 def test_progress_and_estimate(env: RoundFixture) -> None:
@@ -130,7 +122,6 @@ def test_queries_do_not_grow_with_the_field(env: RoundFixture) -> None:
         with CaptureQueriesContext(connection) as queries:
             assert len(selectors.standings(round_)["model"]) == side
             assert len(stages(round_)[0].stages[0].models) == side
-            assert len(decisions(round_)) == 10 * side
             assert len(preview(round_)[0].rows) == side
             progress(round_)
             estimate(round_)

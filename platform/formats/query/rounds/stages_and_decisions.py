@@ -1,4 +1,4 @@
-"""Queries of the stages of a round, and of its decision log, each in a number of queries that does not grow with it."""
+"""Queries of the stages of a round with their decisions, in a number of queries that does not grow with it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
-
-from django.db.models import QuerySet
 
 from formats.query.rounds.models import Decision
 from formats.query.tracks import ATTACK_TRACKS, MODEL
@@ -116,25 +114,3 @@ def _names(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[tuple[str, str], 
         title, teams = (known.title, known.teams) if known else (entry["title"], ())
         by_digest[key] = Name(entry["player_key"], title, (*teams, entry["team"]))
     return by_digest, {name.player: name for name in by_digest.values()}
-
-
-def decisions(
-    round_: Round,
-    *,
-    bracket: str = "",
-    stage: int | None = None,
-    track: str = "",
-    kept: bool | None = None,
-    players: Iterable[int] | None = None,
-) -> QuerySet[Decision]:
-    """Return the decision log in order, with stages and players; each given filter narrows it."""
-    given = {
-        "stage__bracket": bracket or None,
-        "stage__number": stage,
-        "track__name": track or None,
-        "kept": kept,
-        "player__in": players,
-    }
-    chosen = {name: value for name, value in given.items() if value is not None}
-    rows = Decision.objects.filter(stage__round=round_, **chosen).select_related("stage", "track", "player")
-    return rows.order_by("-stage__bracket", "stage__number", "track", "place")
