@@ -1,7 +1,8 @@
-"""Sample: one clean image with its label and target."""
+"""Sample: one clean image with its label and target, and the names of classes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluation.domain.images import Image
@@ -21,3 +22,10 @@ class Sample:
     label: int
     target: int | None = None
     image_id: str = ""
+
+
+def class_name(names: Sequence[str], label: int | None) -> str:
+    """Return the name of a class for people, its number without one."""
+    if label is None or label < 0:
+        return "no label"
+    return names[label] if label < len(names) else str(label)

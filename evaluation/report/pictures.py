@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -58,13 +58,6 @@ def first(items: Iterable[Shown]) -> list[Shown]:
             break
         chosen.append(each)
     return chosen
-
-
-def class_name(names: Sequence[str], label: int | None) -> str:
-    """Return the name of a class, its number without one."""
-    if label is None or label < 0:
-        return "no label"
-    return names[label] if label < len(names) else str(label)
 
 
 def _address(image: Image) -> str:

@@ -1,4 +1,4 @@
-"""Development samples of a competition: the public set, some images of it, and the names of its classes."""
+"""Development samples of a competition: the public set, and some images of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from competitions.models import Competition, SampleSet
 from competitions.sample_store import samples_of
 from core import platform_error_report
 from core.errors import Fault
+from evaluation.domain.samples import class_name
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +45,3 @@ def examples(competition: Competition) -> Sequence[Example]:
     names = [class_name(sample_set.class_names, sample.label) for sample in shown]
     # ImageNet names a class by all its synonyms, for which a small picture has no room
     return [Example(sample.number, name.partition(",")[0]) for sample, name in zip(shown, names, strict=True)]
-
-
-def class_name(names: Sequence[str], label: int | None) -> str:
-    """Return the name of a class for people."""
-    if label is None or label < 0:
-        return "no label"
-    return names[label] if label < len(names) else str(label)

@@ -13,7 +13,8 @@ from evaluation.charts.chart_table import ChartTable
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.sample_pictures import AMPLIFICATIONS, USUAL_AMPLIFICATION
 from evaluation.charts.scales import LogScale, distances_over
-from pages.competition.development_samples import class_name, development_set
+from evaluation.domain.samples import class_name
+from pages.competition.development_samples import development_set
 from submissions.models import Build, Submission
 from submissions.smoke_test_pictures import KeptSample, kept
 

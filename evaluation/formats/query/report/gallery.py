@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from evaluation.domain.images import Image
 from evaluation.domain.players import TrackName
-from evaluation.domain.samples import Sample
+from evaluation.domain.samples import Sample, class_name
 from evaluation.formats.query.results import MatchResult, Outcome, RefereedSample
-from evaluation.report.pictures import PicturedSample, class_name, first, pictures_of
+from evaluation.report.pictures import PicturedSample, first, pictures_of
 
 
 @dataclass(frozen=True)

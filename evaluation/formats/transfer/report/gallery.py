@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.domain.samples import class_name
 from evaluation.formats.transfer.results import NO_LABEL, AttackBatch
 from evaluation.formats.transfer.rules import TransferTrack
 from evaluation.formats.transfer.runner.batches import Batch
 from evaluation.formats.transfer.runner.match_result import TransferResult
-from evaluation.report.pictures import PicturedSample, class_name, first, pictures_of
+from evaluation.report.pictures import PicturedSample, first, pictures_of
 
 Labels = Mapping[str, NDArray[np.int16]]
 """The labels of a batch by defence."""

@@ -10,6 +10,7 @@ from evaluation.charts.heat_map_colours import share_colour, share_legend
 from evaluation.charts.line_chart import Curve, LineChart
 from evaluation.charts.paper_figures import RankedScore, scores_by_rank
 from evaluation.charts.scales import LinearScale, shares
+from evaluation.domain.samples import class_name
 from evaluation.formats.transfer.catalogue import transfer_baselines
 from evaluation.formats.transfer.report import gallery
 from evaluation.formats.transfer.results import PairCounts
@@ -25,7 +26,6 @@ from evaluation.formats.transfer.scoring.success_and_error_tables import (
     success_by_epsilon,
 )
 from evaluation.report.page import Context, render
-from evaluation.report.pictures import class_name
 
 _PACKAGE = "evaluation.formats.transfer.report"
 TITLES = {

@@ -14,9 +14,9 @@ from competitions.models import SampleSet
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
 from evaluation.charts.sample_pictures import AMPLIFICATIONS
+from evaluation.domain.samples import class_name
 from evaluation.formats.query.results import Outcome
 from formats.query.matches.match_numbers_and_curves import MatchSampleRow
-from pages.competition.development_samples import class_name
 from pages.round.gallery import amplification
 
 PER_PAGE = 12

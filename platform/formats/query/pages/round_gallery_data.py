@@ -18,12 +18,12 @@ from django.urls import reverse
 from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
+from evaluation.domain.samples import class_name
 from evaluation.formats.query.results import Outcome
 from formats.query.matches.match_numbers_and_curves import MatchSampleRow, rows_of_samples
 from formats.query.pages.rules_table import scale
 from formats.query.rounds.models import RoundMatch
 from formats.query.tracks import TARGETED
-from pages.competition.development_samples import class_name
 from pages.formats import Content
 from pages.player_names import PlayerName, names_in
 from pages.round.gallery import COLUMNS, SAMPLES_PER_PAGE, GalleryCell, GalleryLine, RoundGallery, amplification

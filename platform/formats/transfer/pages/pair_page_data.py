@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 
 from competitions.models import Track
+from evaluation.domain.samples import class_name
 from evaluation.formats.transfer.results import PairCounts
 from formats.transfer.pages.entrant_names import best_first, name_of
 from formats.transfer.pages.run_notes import RUNS_PER_PAGE, notes_of, row_notes_of
@@ -17,7 +18,6 @@ from formats.transfer.tournaments.models import AttackRun, DefenceRun, Tournamen
 from formats.transfer.tournaments.pair_tables import class_errors, counts_by_epsilon, success, success_interval
 from formats.transfer.tournaments.selectors import current_entrants
 from formats.transfer.tracks import ATTACK_TRACKS, DEFENCE, TARGETED_ATTACK
-from pages.competition.development_samples import class_name
 from pages.player_names import PlayerName, names_of
 from submissions.models import Player
 

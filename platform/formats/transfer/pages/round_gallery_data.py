@@ -12,7 +12,7 @@ from django.urls import reverse
 from competitions.models import Track
 from competitions.sample_pictures import CLEAN, PERTURBED, difference_name
 from competitions.sample_store import samples_of
-from evaluation.domain.samples import Sample
+from evaluation.domain.samples import Sample, class_name
 from evaluation.formats.transfer.results import NO_LABEL
 from formats.transfer.pages.entrant_names import best_first, name_of
 from formats.transfer.rounds.round_advancement import frozen_tournament
@@ -21,7 +21,6 @@ from formats.transfer.tournaments.engine_runs import place_of, sizes_of
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, Run, Tournament
 from formats.transfer.tournaments.selectors import current_entrants
 from formats.transfer.tracks import DEFENCE, TARGETED_ATTACK
-from pages.competition.development_samples import class_name
 from pages.formats import Content
 from pages.round.gallery import COLUMNS, SAMPLES_PER_PAGE, GalleryCell, GalleryLine, RoundGallery, amplification
 from rounds.models import Round
