@@ -6,7 +6,8 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
@@ -158,6 +159,22 @@ def in_repository(folder: Path, extra: Mapping[str, str] | None = None) -> dict[
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
         "GIT_NAMESPACE": "",
     } | dict(extra or {})
+
+
+@contextmanager
+def new_repository(path: Path) -> Iterator[Path]:
+    """Yield a new bare repository, which stands at `path` afterwards, unless another process made it meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as name:
+        fresh = Path(name) / "bare.git"
+        fresh.mkdir()
+        git(fresh, "init", "--quiet", "--bare", "--template=", "--initial-branch=main")
+        yield fresh
+        try:
+            fresh.rename(path)
+        except OSError:
+            if not path.is_dir():
+                raise
 
 
 def point_head(path: Path) -> None:

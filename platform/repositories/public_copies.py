@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from django.conf import settings
 
 from core.errors import Fault
-from repositories.git_command import COMMAND, environment, git, in_repository
+from repositories.git_command import COMMAND, environment, git, in_repository, new_repository
 from repositories.models import Repository
 
 
@@ -48,20 +47,11 @@ def _path_of(repository: Repository, tags: Mapping[str, str]) -> Path:
 
 
 def _make(path: Path, repository: Repository, tags: Mapping[str, str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as name:
-        fresh = Path(name) / "bare.git"
-        fresh.mkdir()
-        git(fresh, "init", "--quiet", "--bare", "--template=", "--initial-branch=main")
+    with new_repository(path) as fresh:
         _pack(repository.path, tags.values(), fresh / "objects/pack/pack")
         for tag, commit in tags.items():
             git(fresh, "update-ref", f"refs/tags/{tag}", commit)
             git(fresh, "update-ref", "--no-deref", "HEAD", commit)
-        try:
-            fresh.rename(path)
-        except OSError:
-            if not path.is_dir():
-                raise  # otherwise another call was faster, and its copy is identical
 
 
 def _pack(source: Path, commits: Iterable[str], target: Path) -> None:

@@ -6,7 +6,6 @@ import fcntl
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import IO
 from competitions.models import Entry, Track
 from core import clock, platform_error_report
 from core.errors import Fault
-from repositories.git_command import git, point_head
+from repositories.git_command import git, new_repository, point_head
 from repositories.models import Repository
 
 log = logging.getLogger(__name__)
@@ -35,7 +34,8 @@ def repository_of(*, entry: Entry, track: Track) -> Repository:
         raise Fault(f"{track} is not a track of the competition of {entry}")
     repository, _ = Repository.objects.get_or_create(entry=entry, track=track, defaults={"created_at": clock.now()})
     if not repository.path.exists():
-        _make(repository.path)
+        with new_repository(repository.path):
+            pass
     return repository
 
 
@@ -78,19 +78,6 @@ def size_of(path: Path) -> int:
             with suppress(FileNotFoundError):  # another push moved or removed it meanwhile
                 blocks += -(-os.lstat(os.path.join(folder, name)).st_size // BLOCK_BYTES)  # noqa: PTH118 - many files
     return blocks * BLOCK_BYTES
-
-
-def _make(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as name:
-        fresh = Path(name) / "bare.git"
-        fresh.mkdir()
-        git(fresh, "init", "--quiet", "--bare", "--template=", "--initial-branch=main")
-        try:
-            fresh.rename(path)
-        except OSError:
-            if not path.is_dir():
-                raise
 
 
 def _clean_up_if_alone(file: IO[str], path: Path) -> None:
