@@ -13,6 +13,7 @@ from evaluation.charts.chart_table import Cell, ChartTable
 from evaluation.charts.line_chart import LineChart
 from evaluation.charts.paper_figures import RankedScore, Series, by_round, scores_by_rank
 from evaluation.charts.scales import shares, shares_over
+from formats.transfer.pages.board_csv import share
 from formats.transfer.rounds.standings import BaselinePlace, TransferPlace, baselines, standings
 from formats.transfer.tournaments.models import Entrant
 from formats.transfer.tracks import ATTACK, DEFENCE, TARGETED_ATTACK
@@ -77,24 +78,20 @@ def _by_rank(
 def _table(rows: Sequence[TransferPlace], own: Sequence[BaselinePlace]) -> ChartTable:
     teams: list[tuple[Cell, ...]] = [
         (
-            *(row.of.place, "team", row.of.team, row.of.title, _share(row.of.value), row.raw),
-            *(_share(row.worst), _share(row.coverage), _seconds(row.median_seconds)),
+            *(row.of.place, "team", row.of.team, row.of.title, share(row.of.value), row.raw),
+            *(share(row.worst), share(row.coverage), _seconds(row.median_seconds)),
         )
         for row in rows
     ]
     others: list[tuple[Cell, ...]] = [
         (
-            *(each.place, "baseline", each.name, "", _share(each.score), each.raw),
-            *(_share(each.worst), _share(each.coverage), _seconds(each.median_seconds)),
+            *(each.place, "baseline", each.name, "", share(each.score), each.raw),
+            *(share(each.worst), share(each.coverage), _seconds(each.median_seconds)),
         )
         for each in own
     ]
     # teams first, so that the sort leaves them before a baseline with the same place
     return ChartTable(_COLUMNS, sorted([*teams, *others], key=lambda row: (row[0] is None, row[0] or 0)))
-
-
-def _share(value: float | None) -> float | None:
-    return None if value is None else rounding.share(value)
 
 
 def _seconds(value: float | None) -> float | None:
@@ -144,7 +141,7 @@ def _history(track: Track) -> list[LineChart]:
             listed=[
                 Series(
                     f"best baseline of {each.title}",
-                    [_share(baseline.get((round_.key, each.name))) for round_ in rounds],
+                    [share(baseline.get((round_.key, each.name))) for round_ in rounds],
                 )
                 for each in tracks
             ],
@@ -157,7 +154,7 @@ def _history(track: Track) -> list[LineChart]:
             "round has images of its own.",
             numbered,
             [
-                Series(each.title, [_share(first.value) if first else None for first in best[each.name]])
+                Series(each.title, [share(first.value) if first else None for first in best[each.name]])
                 for each in tracks
             ],
             key=BEST,
