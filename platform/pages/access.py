@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from accounts.models import Team, User
 from accounts.selectors import is_member, teams_of
-from competitions.models import Competition, Entry
+from competitions.models import Competition, Entry, Track
 from competitions.permissions import sees_everything_of, visible_competitions
 from rounds.models import Round
 from submissions.models import Submission
@@ -65,6 +65,12 @@ def competition_of(request: HttpRequest, slug: str) -> Competition:
     """Return a competition that the user may see. Raise 404 otherwise."""
     visible = visible_competitions(request.user).select_related("frozen_leaderboards")
     found: Competition = get_object_or_404(visible, slug=slug)
+    return found
+
+
+def track_of(request: HttpRequest, slug: str, name: str) -> Track:
+    """Return a track of a competition that the user may see. Raise 404 otherwise."""
+    found: Track = get_object_or_404(competition_of(request, slug).tracks, name=name)
     return found
 
 

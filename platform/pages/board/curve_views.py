@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from competitions.models import Competition, Track
-from pages.access import competition_of
+from pages.access import track_of
 from pages.csv_and_svg_downloads import csv_file
 from pages.formats import MissingPageError, page_formats
 from pages.site.error_views import missing_page
@@ -16,7 +15,8 @@ from pages.site.error_views import missing_page
 @require_safe
 def compare(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Compare submissions: their curves, and their scores side by side."""
-    competition, track = _track(request, slug, track_name)
+    track = track_of(request, slug, track_name)
+    competition = track.competition
     try:
         found = page_formats.of(competition).curves(request, track)
     except MissingPageError as missing:
@@ -28,13 +28,8 @@ def compare(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
 @require_safe
 def compare_csv(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Return the curves of submissions as a CSV file."""
-    competition, track = _track(request, slug, track_name)
-    table = page_formats.of(competition).curves_table(request, track)
+    track = track_of(request, slug, track_name)
+    table = page_formats.of(track.competition).curves_table(request, track)
     if table is None:
         raise Http404("no such score")
     return csv_file(table, f"{slug}-curves-{track_name}")
-
-
-def _track(request: HttpRequest, slug: str, track_name: str) -> tuple[Competition, Track]:
-    competition = competition_of(request, slug)
-    return competition, get_object_or_404(competition.tracks, name=track_name)

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
-from competitions.board_freezes import frozen_since, seen_live, sees_live
+from competitions.board_freezes import frozen_since, known_until, seen_live
 from competitions.models import Competition
 
 
@@ -23,7 +23,7 @@ class Freeze:
 
 def freeze_of(competition: Competition, user: User | AnonymousUser) -> Freeze | None:
     """Return the freeze that applies to the person; None where it sees the current leaderboards."""
-    since = None if sees_live(user, competition) else frozen_since(competition)
+    since = known_until(user, competition)
     return Freeze(since) if since else None
 
 

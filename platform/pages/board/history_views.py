@@ -8,9 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from competitions.models import Competition, Entry, Track
+from competitions.models import Entry, Track
 from evaluation.charts.line_chart import LineChart
-from pages.access import competition_of, entry_of
+from pages.access import entry_of, track_of
 from pages.csv_and_svg_downloads import csv_file, svg_download
 from pages.formats import MissingPageError, page_formats
 from pages.shared_pages import shared
@@ -21,8 +21,8 @@ from pages.site.error_views import missing_page
 @shared
 def show(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Show the leaderboards of a competition over time."""
-    competition = competition_of(request, slug)
-    track = _track(competition, track_name)
+    track = track_of(request, slug, track_name)
+    competition = track.competition
     try:
         found = page_formats.of(competition).history(request, track)
     except MissingPageError as missing:
@@ -44,8 +44,8 @@ def drawing(request: HttpRequest, slug: str, track_name: str, name: str) -> Http
 
 
 def _chart(request: HttpRequest, slug: str, track_name: str, name: str) -> LineChart:
-    competition = competition_of(request, slug)
-    found = page_formats.of(competition).history_chart(request, _track(competition, track_name), name)
+    track = track_of(request, slug, track_name)
+    found = page_formats.of(track.competition).history_chart(request, track, name)
     if found is None:
         raise Http404("no such chart")
     return found
@@ -55,7 +55,7 @@ def _chart(request: HttpRequest, slug: str, track_name: str, name: str) -> LineC
 def team_table(request: HttpRequest, slug: str, track_name: str, name: str) -> HttpResponse:
     """Return the score or the rank of a team over time as a CSV file."""
     entry = entry_of(request, slug)
-    charts = team_charts(request, entry, _track(entry.competition, track_name))
+    charts = team_charts(request, entry, get_object_or_404(entry.competition.tracks, name=track_name))
     chart = next((each for each in charts if each.key == f"{name}-{track_name}"), None)
     if chart is None:
         raise Http404("no such table")
@@ -65,8 +65,3 @@ def team_table(request: HttpRequest, slug: str, track_name: str, name: str) -> H
 def team_charts(request: HttpRequest, entry: Entry, track: Track) -> Sequence[LineChart]:
     """Return the charts of a team for one track, as the user may see them."""
     return page_formats.of(entry.competition).team_history(entry, track, request.user)
-
-
-def _track(competition: Competition, name: str) -> Track:
-    found: Track = get_object_or_404(competition.tracks, name=name)
-    return found

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
-from pages.access import competition_of, entry_of
+from pages.access import competition_of, entry_of, track_of
 from pages.competition.atom_feed import MOST, FeedEntry, atom
 from pages.competition.conditional_answer import conditional_answer
 from pages.competition.feed_entries import competition_entries, score_entries
@@ -30,8 +29,8 @@ def competition_feed(request: HttpRequest, slug: str) -> HttpResponseBase:
 @require_safe
 def track_feed(request: HttpRequest, slug: str, track_name: str) -> HttpResponseBase:
     """Return the scores that entered the leaderboard of a track, as the public sees it."""
-    competition = competition_of(request, slug)
-    track = get_object_or_404(competition.tracks, name=track_name)
+    track = track_of(request, slug, track_name)
+    competition = track.competition
     scores = page_formats.of(competition).public_scores(track, MOST)
     page = reverse("pages:board", args=[slug, track_name])
     title = f"{competition.title}: {track.title}"

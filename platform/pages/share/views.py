@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from pages.access import competition_of, round_of
+from pages.access import competition_of, round_of, track_of
 from pages.share.picture import SharePicture, of_board, of_competition, of_round, of_site
 
 
@@ -25,7 +24,7 @@ def competition(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def board(request: HttpRequest, slug: str, track_name: str) -> HttpResponse:
     """Return the picture of a leaderboard."""
-    return _png(of_board(get_object_or_404(competition_of(request, slug).tracks, name=track_name)))
+    return _png(of_board(track_of(request, slug, track_name)))
 
 
 @require_safe
