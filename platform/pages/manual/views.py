@@ -52,5 +52,5 @@ def image(request: HttpRequest, name: str) -> HttpResponseBase:
 def found(request: HttpRequest) -> HttpResponse:
     """Show the sections of documents that have all words of a question (`?q=`)."""
     question = request.GET.get("q", "").strip()[:LONGEST]
-    context = {"question": question, "hits": search(question), "groups": documents.groups(), "longest": LONGEST}
+    context = {"question": question, "hits": search(question), "longest": LONGEST}
     return render(request, "pages/manual/search.html", context)

@@ -53,7 +53,6 @@ def comparison_content(request: HttpRequest, track: Track) -> Content:
         "rows": rows,
         "others": [each for each in found if each.submission_id not in on_board],
         "chosen": chosen,
-        "wanted": wanted,
         "missing": [key for key in wanted[:COLOURS] if key not in chosen],
         "left_out": len(wanted[COLOURS:]),
         "most": COLOURS,

@@ -66,7 +66,6 @@ def show(request: HttpRequest, number: int) -> HttpResponse:
         "model": names[match.model_id],
         "attack": names[match.attack_id],
         "track": next(each for each in competition.tracks.all() if each.name == match.attack.track_name),
-        "tracks": competition.tracks.all(),
         "competition": competition,
         "played_in": round_match.round if round_match else None,
         "scale": scale(match.rules),
