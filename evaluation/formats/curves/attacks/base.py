@@ -217,9 +217,7 @@ class AttackedBatch:
         if not self.model.tells_margins:
             return self.margins, self.margins
         _, gradient = self.clean_gradient(self.rows)
-        flat = gradient.flatten(1)
-        dual = flat.abs().sum(dim=1) if self.norm is Norm.LINF else torch.linalg.vector_norm(flat, dim=1)
-        return self.margins, -self.margins * self._wrong / dual
+        return self.margins, -self.margins * self._wrong / dual_norms(gradient, self.norm)
 
     def project(self, images: Tensor, rows: Tensor) -> Tensor:
         """Return the images moved into the budgets of their rows and into [0, 1].
@@ -320,6 +318,13 @@ def distance(first: Tensor, second: Tensor, norm: Norm) -> Tensor:
 def lengths(changes: Tensor) -> Tensor:
     """Return the L2 length of each change, (n, 1, 1, 1)."""
     found: Tensor = torch.linalg.vector_norm(changes, dim=(1, 2, 3), keepdim=True)
+    return found
+
+
+def dual_norms(gradients: Tensor, norm: Norm) -> Tensor:
+    """Return the length of each gradient in the dual of a norm, (n,)."""
+    flat = gradients.flatten(1)
+    found: Tensor = flat.abs().sum(dim=1) if norm is Norm.LINF else torch.linalg.vector_norm(flat, dim=1)
     return found
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded
+from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, dual_norms, expanded
 from evaluation.formats.curves.attacks.linearised_boundaries import difference
-from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm
+from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ class DeepFool(Attack):
     ) -> tuple[Tensor, Tensor]:
         """Return the step to the boundary with a class, and its length in the norm."""
         gap = -difference(candidate, batch.labels[rows])(logits)
-        flat = gradient.flatten(1)
-        dual = flat.abs().sum(dim=1) if batch.norm is Norm.LINF else torch.linalg.vector_norm(flat, dim=1)
+        dual = dual_norms(gradient, batch.norm)
         length = gap.abs() / dual.clamp(min=torch.finfo(gradient.dtype).tiny)
         # where the gradient vanishes there is no step; a huge one would be of no use either
         length = torch.where(dual > 0, length, torch.inf)

@@ -10,6 +10,7 @@ import torch
 
 from evaluation.formats.curves.attacks.base import Attack, AttackedBatch, expanded, lengths
 from evaluation.formats.curves.attacks.base import distance as distance_of
+from evaluation.formats.curves.attacks.linearised_boundaries import dual_lengths
 from evaluation.formats.curves.threat_models import Capability, Knowledge, Norm
 
 
@@ -46,9 +47,7 @@ class FastMinimumNorm(Attack):
             # 2. the budget
             share = 0.5 * (1.0 + math.cos(math.pi * iteration / self.iterations))
             gamma = 0.001 + (self.gamma - 0.001) * share
-            flat = gradient.flatten(1)
-            dual = flat.abs().sum(dim=1) if batch.norm is Norm.LINF else torch.linalg.vector_norm(flat, dim=1)
-            gap = batch.margin(rows)(logits).abs() / dual.clamp(min=torch.finfo(dual.dtype).tiny)
+            gap = batch.margin(rows)(logits).abs() / dual_lengths(gradient, batch.norm)
             best = batch.findings.distances[rows]
             smaller = torch.minimum(budgets * (1.0 - gamma), best)
             # the factor leads over a boundary that single precision would only ever come near

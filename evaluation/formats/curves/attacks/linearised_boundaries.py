@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from evaluation.formats.curves.attacks.base import dual_norms
 from evaluation.formats.curves.models.classifier import Loss
 from evaluation.formats.curves.threat_models import Norm
 
@@ -14,9 +15,7 @@ _MOST_STEPS = 50
 
 def dual_lengths(normals: Tensor, norm: Norm) -> Tensor:
     """Return the lengths of normals (n, channels, height, width) in the dual norm, above 0, (n,)."""
-    flat = normals.flatten(1)
-    found = flat.abs().sum(dim=1) if norm is Norm.LINF else torch.linalg.vector_norm(flat, dim=1)
-    return found.clamp(min=torch.finfo(normals.dtype).tiny)
+    return dual_norms(normals, norm).clamp(min=torch.finfo(normals.dtype).tiny)
 
 
 def difference(classes: Tensor, labels: Tensor) -> Loss:
