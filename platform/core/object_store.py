@@ -11,7 +11,7 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -134,6 +134,12 @@ def size(digest: str, area: str = "") -> int | None:
     storage, name = _storage(), _name(digest, area)
     with _faults(f"object {digest} cannot be looked up"):
         return storage.size(name) if storage.exists(name) else None
+
+
+def mean_size(rows: Iterable[tuple[int, str]]) -> float | None:
+    """Return the mean bytes of a part of objects; None if all are missing. `rows` has the number of parts of each."""
+    sized = [(parts, found) for parts, digest in rows if (found := size(digest)) is not None]
+    return sum(found for _, found in sized) / sum(parts for parts, _ in sized) if sized else None
 
 
 def remove(digest: str, area: str = "") -> None:

@@ -49,6 +49,4 @@ def measured_benchmarks(benchmarks: QuerySet[Benchmark]) -> MeasuredBenchmarks |
 def stored_bytes_per_image(benchmarks: QuerySet[Benchmark]) -> float | None:
     """Return the mean size of the stored result of an image in the last played benchmarks; None if none is stored."""
     played = benchmarks.filter(state=Benchmark.State.PLAYED).exclude(result="").order_by("-played_at", "-pk")
-    rows = played.values_list("sample_set__count", "result")[:_STORED_BENCHMARKS]
-    sized = [(images, size) for images, result in rows if (size := object_store.size(result)) is not None]
-    return sum(size for _, size in sized) / sum(images for images, _ in sized) if sized else None
+    return object_store.mean_size(played.values_list("sample_set__count", "result")[:_STORED_BENCHMARKS])

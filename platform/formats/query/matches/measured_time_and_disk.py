@@ -61,9 +61,8 @@ def measured_speed(pieces: QuerySet[Piece], *, most: int = RECENT_PIECES) -> Mea
 def stored_bytes_per_sample(pieces: QuerySet[Piece]) -> float | None:
     """Return the mean size of images and trace of a sample in the last played pieces; None if none is stored."""
     played = pieces.filter(state=Piece.State.PLAYED, count__gt=0).exclude(artefact="")
-    rows = played.order_by("-played_at", "-pk").values_list("count", "artefact")[:RECENT_PIECES]
-    sized = [(count, size) for count, artefact in rows if (size := object_store.size(artefact)) is not None]
-    return sum(size for _, size in sized) / sum(count for count, _ in sized) if sized else None
+    rows = played.order_by("-played_at", "-pk").values_list("count", "artefact")
+    return object_store.mean_size(rows[:RECENT_PIECES])
 
 
 def _beside(seconds: float, since: datetime | None, until: datetime | None) -> float:

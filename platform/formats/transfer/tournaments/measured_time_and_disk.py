@@ -48,6 +48,4 @@ def measured_runs(runs: QuerySet[Any], images: str) -> MeasuredRuns | None:
 def stored_bytes_per_image(runs: QuerySet[AttackRun]) -> float | None:
     """Return the mean size of a stored image in the last played runs; None if none is stored."""
     played = runs.filter(state=Run.State.PLAYED, images__gt=0).exclude(artefact="").order_by("-played_at", "-pk")
-    rows = played.values_list("images", "artefact")[:_STORED_RUNS]
-    sized = [(images, size) for images, artefact in rows if (size := object_store.size(artefact)) is not None]
-    return sum(size for _, size in sized) / sum(images for images, _ in sized) if sized else None
+    return object_store.mean_size(played.values_list("images", "artefact")[:_STORED_RUNS])
