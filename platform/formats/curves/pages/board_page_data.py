@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -72,6 +74,14 @@ def address_of(page: str, track: Track, threat: ThreatModelOfBoard, chosen: list
     return f"{reverse(page, args=[track.competition.slug, track.name])}?{urlencode(given)}"
 
 
+def chart_of(track: Track, threat: ThreatModelOfBoard, shown: Sequence[ModelScore]) -> LineChart | None:
+    """Return the curves of some models, None without any."""
+    if not shown:
+        return None
+    csv = address_of("pages:curves_csv", track, threat, [each.submission_id for each in shown])
+    return by_budget({named(each): each.curve for each in shown}, shown[0].budgets, threat, csv)
+
+
 def named(score: ModelScore) -> str:
     """Return the name of a model in charts."""
     return f"{score.submission_id}: {score.submission.title} by {score.submission.repository.entry.team.name}"
@@ -84,8 +94,4 @@ def _rows(request: HttpRequest, track: Track, threat: ThreatModelOfBoard) -> lis
 def _best(track: Track, threat: ThreatModelOfBoard, rows: list[PlainRow]) -> LineChart | None:
     """Return the curves of the first models of the leaderboard."""
     by_submission = {each.submission_id: each for each in counting_scores(track, threat).values()}
-    shown = [by_submission[row.submission.pk] for row in rows[:COLOURS]]
-    if not shown:
-        return None
-    csv = address_of("pages:curves_csv", track, threat, [each.submission_id for each in shown])
-    return by_budget({named(each): each.curve for each in shown}, shown[0].budgets, threat, csv)
+    return chart_of(track, threat, [by_submission[row.submission.pk] for row in rows[:COLOURS]])

@@ -9,10 +9,9 @@ from django.http import HttpRequest
 from competitions.board_freezes import sees_live
 from competitions.models import Track
 from evaluation.charts.chart_table import ChartTable
-from evaluation.charts.line_chart import COLOURS, LineChart
+from evaluation.charts.line_chart import COLOURS
 from formats.curves.models import ModelScore
-from formats.curves.pages.accuracy_curves import by_budget
-from formats.curves.pages.board_page_data import address_of, chosen_threat, named
+from formats.curves.pages.board_page_data import chart_of, chosen_threat
 from formats.curves.threat_model_boards import (
     CurvesBoard,
     ThreatModelOfBoard,
@@ -49,7 +48,7 @@ def comparison_content(request: HttpRequest, track: Track) -> Content:
         "threat": threat,
         "columns": board.columns,
         "models": models,
-        "chart": _chart(track, threat, found),
+        "chart": chart_of(track, threat, found),
         "rows": rows,
         "others": [each for each in found if each.submission_id not in on_board],
         "chosen": chosen,
@@ -66,15 +65,8 @@ def comparison_table(request: HttpRequest, track: Track) -> ChartTable | None:
     if not sees_live(request.user, track.competition):
         return None
     threat = chosen_threat(request, threat_models_of(track.competition))
-    chart = _chart(track, threat, _found(track, threat, _wanted(request)[:COLOURS]))
+    chart = chart_of(track, threat, _found(track, threat, _wanted(request)[:COLOURS]))
     return None if chart is None else chart.table
-
-
-def _chart(track: Track, threat: ThreatModelOfBoard, found: Sequence[ModelScore]) -> LineChart | None:
-    if not found:
-        return None
-    csv = address_of("pages:curves_csv", track, threat, [each.submission_id for each in found])
-    return by_budget({named(each): each.curve for each in found}, found[0].budgets, threat, csv)
 
 
 def _found(track: Track, threat: ThreatModelOfBoard, keys: Sequence[int]) -> list[ModelScore]:
