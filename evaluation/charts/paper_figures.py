@@ -37,7 +37,7 @@ class RankedScore(RankedName):
 
 def scores_by_rank(
     title: str, scores: Sequence[RankedScore], baselines: Mapping[str, float], y: LinearScale, *, key: str,
-    csv: str = "", svg: str = "", y_name: str = "score",
+    csv: str = "", svg: str = "",
 ) -> LineChart | None:  # fmt: skip
     """Return all scores by place, with a line at each of the `baselines`, the best of them first; None without scores.
 
@@ -65,7 +65,7 @@ def scores_by_rank(
         x=PlaceScale(max(each.place for each in scores)),
         y=y,
         x_name="place",
-        y_name=y_name,
+        y_name="score",
         csv=csv,
         svg=svg,
     )

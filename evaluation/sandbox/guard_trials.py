@@ -139,17 +139,17 @@ def scratch_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
     )
 
 
-def memory_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
+def memory_guard(trials: GuardTrials) -> Guard:
     """Check that a program that uses too much memory is killed and reported as such."""
     ending = trials.ending("eat", str(4 * TRIAL.memory_bytes))
     held = ending.out_of_memory and ending.exit_code != 0
     seen = f"exit status {ending.exit_code}, out of memory: {ending.out_of_memory}"
-    return Guard("memory limit", held, seen, required)
+    return Guard("memory limit", held, seen)
 
 
-def log_guard(trials: GuardTrials, *, required: bool = True) -> Guard:
+def log_guard(trials: GuardTrials) -> Guard:
     """Check that only the end of a very long output is kept."""
     ending = trials.ending("shout", str(8 * _MIB))
     size = len(ending.log.encode())
     held = 0 < size <= TRIAL.log_bytes and '"printed"' in ending.log[-100:]
-    return Guard("log limit", held, f"{size} bytes kept of 8 MiB", required)
+    return Guard("log limit", held, f"{size} bytes kept of 8 MiB")

@@ -5,7 +5,7 @@ One panel for each attack, with a line for each model; or, to compare attacks, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -78,21 +78,14 @@ def figures(results: Sequence[Results], value: Value = Value.ACCURACY) -> list[F
     return found
 
 
-def charts_of(
-    results: Sequence[Results], curve: CurveAxis, value: Value, name: Callable[[Results], str] = lambda each: each.model
-) -> list[LineChart]:
-    """Return charts of some results with a line for each, as many to a chart as can be told apart.
-
-    `name` names the line: by default the model.
-    """
+def charts_of(results: Sequence[Results], curve: CurveAxis, value: Value) -> list[LineChart]:
+    """Return charts of an attack with a line for each model, as many to a chart as can be told apart."""
     by_budget = curve is CurveAxis.BUDGET
     shown = [each for each in results if (each.searched if by_budget else len(each.strengths) > 1)]
-    return [_chart(shown[at : at + COLOURS], curve, value, name, at) for at in range(0, len(shown), COLOURS)]
+    return [_chart(shown[at : at + COLOURS], curve, value, at) for at in range(0, len(shown), COLOURS)]
 
 
-def _chart(
-    results: Sequence[Results], curve: CurveAxis, value: Value, name: Callable[[Results], str], at: int
-) -> LineChart:
+def _chart(results: Sequence[Results], curve: CurveAxis, value: Value, at: int) -> LineChart:
     first = results[0]
     threat = first.threat_model
     key = "-".join([first.attack, threat.goal, threat.norm, curve, value.split()[0], str(at)])
@@ -110,10 +103,10 @@ def _chart(
         scale = LogScale(max(1.0, float(places[0])), float(places[-1]))
         x_name = _strength_name(first)
     rows = [(float(place), *(round(float(column[row]), 4) for column in columns)) for row, place in enumerate(places)]
-    names = [name(each) for each in results]
+    names = [each.model for each in results]
     return LineChart(
         key=key,
-        title=first.attack if name(first) == first.model else first.model,
+        title=first.attack,
         description=f"{value.capitalize()} by {curve}; {threat}."
         + ("" if curve is CurveAxis.BUDGET else f" Budget {first.fixed_budget:.4g}."),
         table=ChartTable((x_name, *names), rows),

@@ -31,11 +31,9 @@ class SmokeOpponent:
     samples: tuple[Sample, ...]
 
 
-def player_opponent(
-    player: QueryPlayer, sandbox: Sandbox, samples: Sequence[Sample], resources: Resources | None = None
-) -> SmokeOpponent:
+def player_opponent(player: QueryPlayer, sandbox: Sandbox, samples: Sequence[Sample]) -> SmokeOpponent:
     """Return a submission as the opponent; the match shows which of `samples` it labels right."""
-    return SmokeOpponent(player.name, SandboxedPlayer(sandbox, player, resources or Resources()), tuple(samples))
+    return SmokeOpponent(player.name, SandboxedPlayer(sandbox, player, Resources()), tuple(samples))
 
 
 def nearest_mean_opponent(development: Sequence[Sample]) -> SmokeOpponent:

@@ -13,7 +13,7 @@ from evaluation.formats.query.results import MatchResult
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.play_match import play
 from evaluation.parsing.process_pool import process_pool
-from evaluation.sandbox.base import Resources, Sandbox
+from evaluation.sandbox.base import Sandbox
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,6 @@ def play_all(
     seed: int,
     calibration: float,
     workers: int,
-    resources: Resources | None = None,
     on_match: Callable[[Pairing, MatchResult], None] | None = None,
 ) -> list[MatchResult]:
     """Play `matches`, `workers` at a time. Return the results in the order of `matches`; raise what `play` raises.
@@ -49,7 +48,7 @@ def play_all(
     results: dict[int, MatchResult] = {}
     with process_pool(workers) as pool:
         futures = {
-            pool.submit(_play_one, match, samples, rules, sandbox, seed, calibration, resources): index
+            pool.submit(_play_one, match, samples, rules, sandbox, seed, calibration): index
             for index, match in enumerate(matches)
         }
         try:
@@ -76,7 +75,6 @@ def _play_one(
     sandbox: Callable[[], Sandbox],
     seed: int,
     calibration: float,
-    resources: Resources | None,
 ) -> MatchResult:
     opened = sandbox()
     return play(
@@ -90,5 +88,4 @@ def _play_one(
         fresh_audit=match.fresh_audit,
         level_caches=opened.for_untrusted_code and not is_bundled(match.model.directory),
         reuse_attack=is_bundled(match.attack.directory),
-        resources=resources,
     ).result

@@ -19,7 +19,7 @@ from core.errors import Fault
 from formats.query import NAME
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.ranking import BasisKey, Chosen, ScoredEvaluation, order, order_before
-from formats.query.leaderboards.submission_choices import chosen_at, chosen_by_track, chosen_keys, chosen_submissions
+from formats.query.leaderboards.submission_choices import chosen_by_track, chosen_keys
 from formats.query.matches.models import Match
 from formats.query.matches.selectors import waiting_for_live
 from formats.query.tracks import MODEL, UNTARGETED
@@ -325,7 +325,7 @@ def _places_before(track: Track, basis: EvaluationBasis, late: list[Submission])
     """Return the place of each submission's team on the board before the current basis; last if it had none."""
     if not late:
         return {}
-    before = order_before(scored_rows(track), track.name, basis.key, chosen_at(track))
+    before = order_before(scored_rows(track), track.name, basis.key, chosen_by_track([track])[track.pk])
     return {submission.pk: before.get(submission.repository.entry_id, len(before) + 1) for submission in late}
 
 
@@ -359,7 +359,7 @@ def _counted(track: Track) -> QuerySet[Repository, Any]:
 
     Asked of the repositories, not of their submissions, each of which would look for it again.
     """
-    counted = Subquery(_counted_of("pk", chosen_submissions(track)))
+    counted = Subquery(_counted_of("pk", chosen_keys(chosen_by_track([track]).values())))
     return Repository.objects.filter(track=track).annotate(counted=counted).values("counted")
 
 

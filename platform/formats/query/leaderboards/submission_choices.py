@@ -83,18 +83,11 @@ def submissions_tried(track: Track, seen: Q, until: datetime | None = None) -> T
     return {(entry, sample_set): tried for entry, sample_set, tried in counts}
 
 
-def chosen_at(track: Track, at: datetime | None = None) -> Chosen:
-    """Return the submissions that teams had chosen at `at`, or have chosen now."""
-    return chosen_by(choice_changes(track, at))
-
-
-def chosen_submissions(track: Track, at: datetime | None = None) -> set[int]:
-    """Return the keys of the submissions of `chosen_at`."""
-    return chosen_keys([chosen_at(track, at)])
-
-
 def chosen_by_track(tracks: Iterable[Track], at: datetime | None = None) -> dict[int, Chosen]:
-    """Return the `chosen_at` of each track, by the key of the track, in one query if there are no choices."""
+    """Return the submissions that teams had chosen at `at`, or have chosen now, by the key of the track.
+
+    In one query if there are no choices.
+    """
     return {track: chosen_by(changes) for track, changes in choice_changes_of(tracks, at).items()}
 
 
