@@ -15,7 +15,7 @@ from core import clock
 from demo.git_push import TAG, push_copy
 from demo.virtual_teams import Change
 from evaluation.formats.query.catalogue import find_baseline
-from formats.query.matches.match_requests import ensure_match
+from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match
 from formats.query.matches.player_builds import baseline_player, build
 from repositories.git_reader import GitReader
@@ -76,13 +76,12 @@ def bundled_player(competition: Competition, name: str) -> Player:
 def new_match(competition: Competition, model: Player, attack: str) -> Match:
     """Create the match of a model and a bundled attack, as if it was never played."""
     Match.objects.all().delete()
-    players: list[Any] = [model, bundled_player(competition, attack)]
-    return ensure_match(
-        rules=RulesVersion.objects.get(competition=competition),
-        sample_set=competition.sample_sets.get(purpose="validation"),
-        model=players[0],
-        attack=players[1],
+    sample_set = competition.sample_sets.get(purpose="validation")
+    rules = RulesVersion.objects.get(competition=competition)
+    (match,) = request_matches(
+        rules=rules, sample_set=sample_set, pairs=[(model, bundled_player(competition, attack))], upto=sample_set.count
     )
+    return match
 
 
 def played(match: Match) -> list[Any]:

@@ -11,7 +11,6 @@ from accounts.models import User
 from competitions.models import RulesVersion, SampleSet, Track
 from core import clock, worker_notifications
 from formats.query.challenges.models import Challenge
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.player_builds import baseline_player
 from operations.launcher.scaling import waiting_items
@@ -19,6 +18,7 @@ from pages.formats import page_formats
 from repositories.models import Repository
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.query.challenges.requests import request_challenges
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers import idle_exit
 
 

@@ -17,13 +17,13 @@ from core.errors import Refusal
 from core.models import Event
 from evaluation.domain.samples import Sample
 from evaluation.formats.query.bundle import size_check
-from formats.query.matches.match_requests import ensure_match
 from formats.query.rounds.round_advancement import advance_round
 from rounds.models import Round
 from rounds.planning import commitment_salts
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.running import lifecycle
+from tests.platform.formats.query.matches.whole_match import ensure_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -83,25 +83,6 @@ def request_matches(
     return [matches[model.pk, attack.pk] for model, attack in pairs]
 
 
-def ensure_match(
-    *,
-    rules: RulesVersion,
-    sample_set: SampleSet,
-    model: Player,
-    attack: Player,
-    delay: timedelta = timedelta(0),
-    entry: Entry | None = None,
-) -> Match:
-    """Return the match of `attack` against `model` over the whole set; create it if it was never requested.
-
-    A played match is returned as it is. Safe under concurrent calls.
-    """
-    (match,) = request_matches(
-        rules=rules, sample_set=sample_set, pairs=[(model, attack)], upto=sample_set.count, delay=delay, entry=entry
-    )
-    return match
-
-
 def _locked_matches(
     request: _Request, pairs: Sequence[tuple[Player, Player]], now: datetime
 ) -> dict[tuple[int, int], Match]:

@@ -13,11 +13,11 @@ from competitions.models import Competition, RulesVersion, SampleSet
 from core import clock, worker_notifications
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from formats.query.matches import player_builds
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
 from repositories.models import Repository
 from submissions.models import Player, Submission
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
 from workers.worker_loop import play as play_work

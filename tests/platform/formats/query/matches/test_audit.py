@@ -13,7 +13,6 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.formats.query.results import AuditReport
 from formats.query.matches import kept_frames, piece_queue, player_builds, services
 from formats.query.matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
 from formats.query.matches.piece_work import pieces
@@ -21,6 +20,7 @@ from formats.query.matches.selectors import progress
 from repositories.models import Repository
 from submissions.models import Player
 from tests.platform.claims import claim_piece
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers.lease import LostClaimError
 from workers.models import Host, Worker
 

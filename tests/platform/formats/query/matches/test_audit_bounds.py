@@ -16,13 +16,13 @@ from evaluation.formats.query.results import AuditReport
 from evaluation.formats.query.rules import QueryRules
 from formats.query.matches import kept_frames, piece_queue
 from formats.query.matches.audit_placement import OTHER_HOST_WAIT
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.match_session import longest_audit_seconds, longest_seconds
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
 from formats.query.matches.piece_work import pieces
 from submissions.models import Player
 from tests.platform.claims import claim_piece, hold_piece
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Priority, Worker
 

@@ -33,9 +33,9 @@ from evaluation.formats.query.results import Failure, PieceResult
 from evaluation.protocol.channel import ChannelError
 from evaluation.sandbox.docker_sandbox import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from submissions.models import Player
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers import calibration, host_health, sandboxes, tasks
 from workers.calibration import STEADY
 from workers.host_health import CHECK_STARTS

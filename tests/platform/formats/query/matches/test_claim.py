@@ -19,13 +19,13 @@ from core import clock
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
 from formats.query.matches import match_requests, piece_queue
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.piece_work import pieces
 from formats.query.matches.selectors import queue_of, waiting
 from tests.platform.claims import claim_piece
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers import work_item_queue
 from workers.lease import LostClaimError
 from workers.models import Worker

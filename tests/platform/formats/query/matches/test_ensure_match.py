@@ -11,10 +11,10 @@ from accounts.models import User
 from competitions.models import RulesVersion, SampleSet
 from core.errors import Refusal
 from core.models import Event
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.services import replay_failed
 from submissions.models import Player
+from tests.platform.formats.query.matches.whole_match import ensure_match
 
 
 def test_a_new_match_waits_and_its_pieces_cover_its_samples(match: Match) -> None:

@@ -15,12 +15,12 @@ from core import clock
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
 from formats.query.matches import kept_frames, piece_queue, services
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.tasks import sweep_kept_frames
 from operations.backups.extension_points import put_right
 from tests.platform.claims import claim_piece
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers.models import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)

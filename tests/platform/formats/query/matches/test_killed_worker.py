@@ -15,9 +15,9 @@ import pytest
 from competitions.models import RulesVersion, SampleSet
 from core import clock
 from evaluation.sandbox.process_register import MARK
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from submissions.models import Player
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from tests.platform.other_process import database_url
 from workers.models import Worker
 from workers.sandboxes import open_sandbox

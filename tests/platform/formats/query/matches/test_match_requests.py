@@ -12,13 +12,14 @@ from django.test.utils import CaptureQueriesContext
 
 from competitions.models import Competition, RulesVersion, SampleSet
 from formats.query.matches import piece_queue
-from formats.query.matches.match_requests import ensure_match, request_matches
+from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.selectors import waiting
 from formats.query.matches.services import cancel, suspend
 from submissions.models import Player
 from tests.platform.claims import claim_piece
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers.models import Worker
 
 ENDS = (3, 6, 10)

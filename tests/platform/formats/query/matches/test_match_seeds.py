@@ -12,11 +12,12 @@ from django.test import Client
 from accounts.models import Team, User
 from competitions.models import Competition, Entry, RulesVersion, SampleSet, Track
 from competitions.services import export_competition
-from formats.query.matches.match_requests import ensure_match, request_matches
+from formats.query.matches.match_requests import request_matches
 from formats.query.matches.match_seeds import match_seed
 from formats.query.matches.models import Match
 from repositories.models import Repository
 from submissions.models import Player
+from tests.platform.formats.query.matches.whole_match import ensure_match
 
 MakePlayer = Callable[..., Player]
 Seed = Callable[[Player, Player], int]

@@ -19,11 +19,11 @@ from core.models import Event
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.play_match import Played, play
 from formats.query.matches import kept_frames
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.player_builds import ready_player
 from submissions import unused_image_removal
 from submissions.models import Player
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers import calibration, tasks
 from workers.heartbeat import register
 from workers.models import Worker

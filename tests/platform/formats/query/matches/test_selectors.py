@@ -7,11 +7,11 @@ from typing import Protocol
 
 from competitions.models import SampleSet
 from formats.query.matches import piece_queue
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.selectors import PieceProgress, QueuePlace, progress, queue_of, worker_is_missing
 from tests.platform.claims import claim_piece
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers.models import Worker
 
 

@@ -10,7 +10,6 @@ from accounts.models import User
 from competitions.models import SampleSet
 from evaluation.domain.errors import StoppedError
 from formats.query.matches import piece_queue
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match, Piece, SampleResult
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
@@ -18,6 +17,7 @@ from formats.query.matches.piece_work import pieces
 from formats.query.matches.selectors import OPEN_PIECES, QueuePlace, ever_played, queue_of, worker_is_missing
 from formats.query.matches.services import cancel, replay_failed, resume, suspend
 from tests.platform.claims import claim_piece
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers import queue
 from workers.lease import Heartbeat, LostClaimError
 from workers.models import Worker

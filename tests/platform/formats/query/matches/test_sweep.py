@@ -9,9 +9,9 @@ import pytest
 
 from competitions.models import SampleSet
 from formats.query.matches import tasks as match_tasks
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match
 from tests.platform.claims import claim_piece
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers import tasks
 from workers.models import Worker
 

@@ -17,7 +17,6 @@ from accounts.services import create_team
 from competitions.models import Competition, Entry, Organiser, RulesVersion, SampleSet
 from competitions.services import enter, import_competition
 from core import clock, worker_notifications
-from formats.query.matches.match_requests import ensure_match
 from formats.query.matches.models import Match
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.engine_runs import play
@@ -26,6 +25,7 @@ from formats.transfer.tournaments.player_builds import build
 from repositories.models import Repository
 from repositories.services import repository_of
 from submissions.models import Player, Submission
+from tests.platform.formats.query.matches.whole_match import ensure_match
 from tests.platform.formats.transfer.tournaments.results import claimed_runs
 from tests.platform.submissions.pipeline.conftest import push_files
 from workers.models import Worker
