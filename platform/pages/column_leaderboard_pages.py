@@ -217,18 +217,13 @@ class PlainPages(WithoutHistory):
 
     def queue(self) -> WorkQueue:
         waiting = self._waiting().aggregate(count=Count("pk"), since=Min("queued_at"))
-        claimed = self._items(WorkItem.State.CLAIMED).count()
-        count = waiting["count"] + claimed
         named = self.items._meta
-        waits = f"{named.verbose_name} waits" if count == 1 else f"{named.verbose_name_plural} wait"
-        title = str(named.verbose_name_plural).capitalize()
         return WorkQueue(
-            title=f"{title} waiting",
-            claimed_title=f"{title} being played",
+            title=str(named.verbose_name_plural).capitalize(),
+            noun=str(named.verbose_name),
             waiting=waiting["count"],
-            claimed=claimed,
+            claimed=self._items(WorkItem.State.CLAIMED).count(),
             oldest_since=waiting["since"],
-            words=f"{intcomma(count)} {waits} in the queue.",
         )
 
     def held_by_workers(self) -> Mapping[str, int]:

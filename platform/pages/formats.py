@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import TextChoices
 from django.http import HttpRequest
 from django.urls import URLPattern
@@ -226,14 +227,19 @@ class ClassNumbers:
 
 @dataclass(frozen=True)
 class WorkQueue:
-    """What waits for workers, since when the oldest does, and what they hold; `words` says how much in a sentence."""
+    """What waits for workers, since when the oldest does, and what they hold. `noun` is what one item is called."""
 
     title: str
-    claimed_title: str
+    noun: str
     waiting: int
     claimed: int
     oldest_since: datetime | None
-    words: str
+
+    @property
+    def words(self) -> str:
+        """How much it is, in a sentence."""
+        count = self.waiting + self.claimed
+        return f"{intcomma(count)} {self.noun}{' waits' if count == 1 else 's wait'} in the queue."
 
 
 class PageFormat(Protocol):

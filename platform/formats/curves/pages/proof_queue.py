@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Min
 
 from formats.curves.models import Proof
@@ -17,16 +16,13 @@ def with_proofs(benchmarks: WorkQueue) -> WorkQueue:
     """Return the queue of benchmarks with the proofs that wait or are being verified."""
     open_ones = Proof.objects.filter(round_entry__round__competition__archived_at=None)
     waiting = open_ones.filter(state=Proof.State.WAITING).aggregate(count=Count("pk"), since=Min("queued_at"))
-    claimed = benchmarks.claimed + Proof.objects.filter(state=Proof.State.CLAIMED).count()
     since = [each for each in (benchmarks.oldest_since, waiting["since"]) if each]
-    count = benchmarks.waiting + waiting["count"] + claimed
-    waits = "item waits" if count == 1 else "items wait"
     return replace(
         benchmarks,
+        noun="item",
         waiting=benchmarks.waiting + waiting["count"],
-        claimed=claimed,
+        claimed=benchmarks.claimed + Proof.objects.filter(state=Proof.State.CLAIMED).count(),
         oldest_since=min(since, default=None),
-        words=f"{intcomma(count)} {waits} in the queue.",
     )
 
 

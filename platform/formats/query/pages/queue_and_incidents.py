@@ -39,17 +39,12 @@ def queue() -> WorkQueue:
     )
     since: datetime | None = found["since"]
     return WorkQueue(
-        title="Pieces waiting",
-        claimed_title="Pieces being played",
+        title="Pieces",
+        noun="piece",
         waiting=found["all"] - found["claimed"],
         claimed=found["claimed"],
         # what is to come after later requests has a place in the future
         oldest_since=None if since is None else min(since, clock.now()),
-        words=(
-            f"{intcomma(found['all'])} piece waits in the queue."
-            if found["all"] == 1
-            else f"{intcomma(found['all'])} pieces wait in the queue."
-        ),
     )
 
 

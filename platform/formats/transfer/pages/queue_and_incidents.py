@@ -22,17 +22,7 @@ from workers.selectors import of_drained_hosts
 def queue() -> WorkQueue:
     """Return the runs that are not played."""
     found = run_queue()
-    count = found.waiting + found.claimed
-    return WorkQueue(
-        title="Runs waiting",
-        claimed_title="Runs being played",
-        waiting=found.waiting,
-        claimed=found.claimed,
-        oldest_since=found.oldest_since,
-        words=(
-            f"{intcomma(count)} run waits in the queue." if count == 1 else f"{intcomma(count)} runs wait in the queue."
-        ),
-    )
+    return WorkQueue("Runs", "run", found.waiting, found.claimed, found.oldest_since)
 
 
 def stuck_work() -> int:
