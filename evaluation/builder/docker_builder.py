@@ -36,7 +36,7 @@ from evaluation.builder.image_archive import (
     saved_layers,
     write_layer,
 )
-from evaluation.builder.image_recipe import ImageRecipe, Installation, image_name, make_recipe
+from evaluation.builder.image_recipe import RECIPE_FILE, ImageRecipe, Installation, image_name, make_recipe
 from evaluation.builder.installed_layer_cache import InstalledLayerCache
 from evaluation.builder.layer_store import LayerStore
 from evaluation.builder.lean_build_steps import SDK_DIRECTORY, WORK_DIRECTORY
@@ -290,7 +290,7 @@ class DockerBuilder(Builder):
             if found:
                 return _Installed(found, is_reused=True)
         context = installation.context(self._settings)
-        return _Installed(self._build(installation.file, (), context, base, folder, on_log), key)
+        return _Installed(self._build(RECIPE_FILE, (), context, base, folder, on_log), key)
 
     def _with_files(self, installed: Exported, source: Path, folder: Path) -> Exported:
         """Return `installed` with a layer of the repository on top, which the site writes itself."""

@@ -24,7 +24,7 @@ from evaluation.builder.mirrors import Reach
 from evaluation.builder.tree_digest import tree_digest
 from evaluation.domain.errors import BuildRefusal
 
-_RECIPE_FILE = "gauntlet.Dockerfile"
+RECIPE_FILE = "gauntlet.Dockerfile"
 
 _VERSION = "3"
 """Increase it when the builder makes a different image of the same inputs."""
@@ -42,11 +42,10 @@ class Installation:
     """What the steps read of the repository, as bytes."""
     has_addresses: bool = False
     """Whether a requirement is an address, whose content may change: then the result is not kept."""
-    file: str = _RECIPE_FILE
 
     def context(self, settings: BuildSettings) -> Iterator[ContextEntry]:
         """Yield the build context."""
-        yield ContextEntry(self.file, self.dockerfile.encode())
+        yield ContextEntry(RECIPE_FILE, self.dockerfile.encode())
         yield from self.files
         yield from operator_files(settings)
 
@@ -103,7 +102,7 @@ def make_recipe(source: Path, settings: BuildSettings, *, base_id: str, sdk_dige
     `base_id` is the id of the base image, so that a new base image under the old name gives new images.
     """
     pack = detect_pack(source, settings.base_python)
-    file = _RECIPE_FILE
+    file = RECIPE_FILE
     arguments: tuple[tuple[str, str], ...] = ()
     files: tuple[ContextEntry, ...] = ()
     is_copied, installation = False, None

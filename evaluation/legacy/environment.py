@@ -118,9 +118,9 @@ def legacy_environment(environment: Mapping[str, str] = os.environ) -> LegacyEnv
     return found
 
 
-def legacy_image(environment: Mapping[str, str] = os.environ) -> str:
+def legacy_image() -> str:
     """Return the name of the image that submissions of 2017 and 2018 run in with the Docker sandbox."""
-    return environment.get(IMAGE_VARIABLE, "").strip() or DEFAULT_IMAGE
+    return os.environ.get(IMAGE_VARIABLE, "").strip() or DEFAULT_IMAGE
 
 
 def make_environment(directory: Path, *, tensorflow: bool, say: Say) -> LegacyEnvironment:

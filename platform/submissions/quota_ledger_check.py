@@ -15,8 +15,7 @@ from submissions import build_outcomes
 from submissions.extension_points import void_by_platform
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import WINDOW
-from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REJECTED, FAULT, OVERDUE, WITHDRAWN
-from submissions.services import refund
+from submissions.quota_ledger import AWAITS_ORGANISER, BUILD_REJECTED, FAULT, OVERDUE, WITHDRAWN, refund
 from workers.fault_record import MAX_FAULTS
 
 

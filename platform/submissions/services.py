@@ -162,11 +162,6 @@ def end_baseline(*, submission: Submission, by: User, reason: str) -> None:
     submission.refresh_from_db()
 
 
-def refund(*, submission: Submission, reason: str) -> bool:
-    """Refund a submission's slot after a platform error; return False if it was refunded already."""
-    return quota_ledger.refund(submission=submission, reason=reason)
-
-
 def refund_fault(*, submission: Submission, by: User, reason: str) -> None:
     """Refund the slot of a platform error that waits for an organiser. Organisers only."""
     require(by, submission.repository.entry.competition, Right.ANSWER)

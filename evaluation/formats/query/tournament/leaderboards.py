@@ -64,21 +64,21 @@ class DistanceMatrix:
     medians: tuple[tuple[float, ...], ...]
 
 
-def boards(matches: Sequence[MatchResult], seed: int = 0) -> tuple[Board, ...]:
+def boards(matches: Sequence[MatchResult]) -> tuple[Board, ...]:
     """Return the leaderboards of `matches`: models (against the untargeted attacks), untargeted and targeted attacks.
 
     Scores follow Brendel et al. 2020, eq. 2 to 5, over all given opponents; a track without players has no
-    leaderboard. `seed` determines the intervals.
+    leaderboard.
     """
     models = _models(matches)
     untargeted = _grid(matches, TrackName.UNTARGETED, models)
     targeted = _grid(matches, TrackName.TARGETED, models)
     made = []
     if untargeted:
-        made.append(_board(TrackName.MODEL, untargeted, models, _attacks(untargeted), seed))
-        made.append(_board(TrackName.UNTARGETED, untargeted, _attacks(untargeted), models, seed))
+        made.append(_board(TrackName.MODEL, untargeted, models, _attacks(untargeted)))
+        made.append(_board(TrackName.UNTARGETED, untargeted, _attacks(untargeted), models))
     if targeted:
-        made.append(_board(TrackName.TARGETED, targeted, _attacks(targeted), models, seed))
+        made.append(_board(TrackName.TARGETED, targeted, _attacks(targeted), models))
     return tuple(made)
 
 
@@ -133,11 +133,11 @@ def _asked(match: MatchResult) -> tuple[tuple[int, int, int | None], ...]:
     return tuple((row.sample, row.label, row.target) for row in match.samples)
 
 
-def _board(track: TrackName, grid: _Grid, names: Sequence[str], opponents: tuple[str, ...], seed: int) -> Board:
+def _board(track: TrackName, grid: _Grid, names: Sequence[str], opponents: tuple[str, ...]) -> Board:
     scores = {}
     for name in names:
         pairs = [(rival, name) if track is TrackName.MODEL else (name, rival) for rival in opponents]
-        scores[name] = _score(track, [grid[pair] for pair in pairs], seed)
+        scores[name] = _score(track, [grid[pair] for pair in pairs])
     values = {name: score.value for name, score in scores.items()}
     fits = rank_intervals(values, {name: score.resampled for name, score in scores.items()}, track.side).intervals
     rows = tuple(
@@ -149,7 +149,7 @@ def _board(track: TrackName, grid: _Grid, names: Sequence[str], opponents: tuple
     return Board(track, rows, opponents)
 
 
-def _score(track: TrackName, played: Sequence[Sequence[RefereedSample]], seed: int) -> Score:
+def _score(track: TrackName, played: Sequence[Sequence[RefereedSample]]) -> Score:
     def column(read: Callable[[RefereedSample], Any]) -> NDArray[Any]:
         return np.array([[read(row) for row in rows] for rows in played])
 
@@ -159,5 +159,5 @@ def _score(track: TrackName, played: Sequence[Sequence[RefereedSample]], seed: i
         failed=column(lambda row: row.outcome is Outcome.FAILED),
         seconds=column(lambda row: float(row.seconds)),
         queries=column(lambda row: row.queries),
-        seed=seed,
+        seed=0,
     )

@@ -84,20 +84,19 @@ class CurvesPages(PlainPages):
         return held_with_proofs(super().held_by_workers())
 
     def stuck_work(self) -> int:
-        return super().stuck_work() + stuck_proofs()
+        return super().stuck_work() + stuck_proofs().count()
 
     def rows_to_fix(self) -> Sequence[RowsToFix]:
         failed = Benchmark.objects.filter(state=Benchmark.State.FAILED)
         failed = failed.exclude(pk__in=benchmarks.needless().values("pk"))
         failed_proofs = Proof.objects.filter(state=Proof.State.FAILED)
-        waiting_proofs = Proof.objects.filter(Proof.STUCK, state=Proof.State.WAITING)
         text = "Platform errors on several hosts ended them. Correct the cause, then put them back into the queue."
         return [
             RowsToFix(Urgency.FAILED, "Benchmarks given up", failed, text),
             RowsToFix(Urgency.WAITS, "Benchmarks that wait after platform errors", self._stuck(), RETRY),
             RowsToFix(Urgency.UNSCORED, "Benchmarks on drained hosts", self._doubtful(), DOUBTFUL),
             RowsToFix(Urgency.FAILED, "Verifications of proofs given up", failed_proofs, text),
-            RowsToFix(Urgency.WAITS, "Proofs that wait after platform errors", waiting_proofs, RETRY),
+            RowsToFix(Urgency.WAITS, "Proofs that wait after platform errors", stuck_proofs(), RETRY),
         ]
 
     def _doubtful(self) -> QuerySet[Benchmark]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from django.db.models import Count, Min
+from django.db.models import Count, Min, QuerySet
 
 from formats.curves.models import Proof
 from pages.formats import WorkQueue
@@ -32,6 +32,6 @@ def held_with_proofs(benchmarks: Mapping[str, int]) -> Mapping[str, int]:
     return Counter(benchmarks) + Counter(dict(held.values_list("worker").annotate(count=Count("pk"))))
 
 
-def stuck_proofs() -> int:
-    """Return how many proofs wait after platform errors."""
-    return Proof.objects.filter(Proof.STUCK, state=Proof.State.WAITING).count()
+def stuck_proofs() -> QuerySet[Proof]:
+    """Return the proofs that wait after platform errors."""
+    return Proof.objects.filter(Proof.STUCK, state=Proof.State.WAITING)

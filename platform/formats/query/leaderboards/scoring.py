@@ -33,7 +33,7 @@ from formats.query.leaderboards.submission_choices import choice_changes, submis
 from formats.query.matches.models import Match, SampleResult
 from formats.query.tracks import MODEL
 from submissions.models import Submission
-from submissions.services import refund
+from submissions.quota_ledger import refund
 
 log = logging.getLogger(__name__)
 

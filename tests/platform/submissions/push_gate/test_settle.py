@@ -12,8 +12,8 @@ from core.errors import Refusal, RefusedForNow
 from core.models import Event
 from submissions.models import QuotaSlot, Submission
 from submissions.quota import REFUNDED_FAULTS, REFUNDED_REFUSALS, allowance_of
-from submissions.quota_ledger import AWAITS_ORGANISER, settle_refusal, settle_reservations
-from submissions.services import refund, refund_fault
+from submissions.quota_ledger import AWAITS_ORGANISER, refund, settle_refusal, settle_reservations
+from submissions.services import refund_fault
 
 if TYPE_CHECKING:
     from tests.platform.conftest import FakeClock
