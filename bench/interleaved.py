@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -30,6 +31,18 @@ class Spread:
     def text(self, digits: int = 2, unit: str = "") -> str:
         """Return text like `1.23x (1.10 to 1.40)`."""
         return f"{self.median:.{digits}f}{unit} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return how long the work takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def milliseconds(seconds: Sequence[float]) -> str:
+    """Return the spread of some times."""
+    return Spread.of([1000 * each for each in seconds]).text(1, " ms")
 
 
 def take_turns(

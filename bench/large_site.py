@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import numpy as np
-from django.db import connection
 
 from bench.sizes import sized
 from bench.synthetic_competition import make_competition, make_entries, make_player, make_pool, make_submissions, score
@@ -218,9 +217,3 @@ def _play(match: Match, first: int, random: np.random.Generator) -> None:
 def past_time() -> str:
     """Return a time in the middle of the season, as in an address."""
     return f"{clock.now() - timedelta(days=DAYS / 2):%Y-%m-%dT%H:%MZ}"
-
-
-def analyse() -> None:
-    """Give the database statistics of its tables, which a live one collects while it grows."""
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")

@@ -16,7 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import NoReverseMatch, reverse
 
-from bench.interleaved import Spread, ratios, say, take_turns
+from bench.interleaved import milliseconds, ratios, say, seconds_of, take_turns
 from bench.pages import ENDED_SESSION
 from bench.programs import NotAvailableError
 from bench.report import Section, table
@@ -66,25 +66,25 @@ def _measure(addresses: dict[str, str]) -> Section:
     track = competition.tracks.get(name=CROWDED)
     pool = crowd.make_pool(competition)
     crowd.fill(competition, pool, TEAMS)
-    filled = _seconds(partial(scoring.recompute, track))
+    filled = seconds_of(partial(scoring.recompute, track))
     moved = _all_ranks_move(crowd, scoring, track, pool)
 
     client = Client(headers={"host": "localhost"} | ENDED_SESSION)
-    contenders = {kind: partial(_seconds, partial(_get, client, address)) for kind, address in addresses.items()}
+    contenders = {kind: partial(seconds_of, partial(_get, client, address)) for kind, address in addresses.items()}
     contenders["processor"] = partial(_processor_seconds, partial(_get, client, addresses[CROWDED]))
-    contenders["selector"] = partial(_seconds, partial(visibility.board, track))
+    contenders["selector"] = partial(seconds_of, partial(visibility.board, track))
     seen = take_turns("leaderboard", contenders, ROUNDS)
     queries = {kind: _queries(client, address) for kind, address in addresses.items()}
     rows = [
-        [f"leaderboard of {TEAMS:,} submissions", _milliseconds(seen[CROWDED]), str(queries[CROWDED])],
-        ["leaderboard without any", _milliseconds(seen[EMPTY]), str(queries[EMPTY])],
+        [f"leaderboard of {TEAMS:,} submissions", milliseconds(seen[CROWDED]), str(queries[CROWDED])],
+        ["leaderboard without any", milliseconds(seen[EMPTY]), str(queries[EMPTY])],
     ]
     targets = [
-        ["server time of the large page", "under 100 ms", _milliseconds(seen[CROWDED])],
-        ["of it, processor time", "", _milliseconds(seen["processor"])],
+        ["server time of the large page", "under 100 ms", milliseconds(seen[CROWDED])],
+        ["of it, processor time", "", milliseconds(seen["processor"])],
         ["its queries", "at most 10", str(queries[CROWDED])],
         ["its time to the empty page's", "", ratios(seen[CROWDED], seen[EMPTY]).text()],
-        ["of it, reading the rows", "", _milliseconds(seen["selector"])],
+        ["of it, reading the rows", "", milliseconds(seen["selector"])],
         ["standings, all new", "", f"{filled:.2f} s"],
         ["standings, when a score moves every rank", "", f"{moved:.2f} s"],
     ]
@@ -102,7 +102,7 @@ def _all_ranks_move(crowd: Any, scoring: Any, track: Any, pool: Any) -> float:
     """Return the seconds of a recompute after the last team became the first."""
     last = track.standings.order_by("-rank").first()
     crowd.score([last.evaluation.submission], pool, first=2 * TEAMS)
-    return _seconds(partial(scoring.recompute, track))
+    return seconds_of(partial(scoring.recompute, track))
 
 
 def _get(client: Client, address: str) -> None:
@@ -117,18 +117,8 @@ def _queries(client: Client, address: str) -> int:
     return len(captured)
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def _processor_seconds(work: Callable[[], object]) -> float:
     """Return the processor seconds of the work, which load on the host changes little."""
     start = time.process_time()
     work()
     return time.process_time() - start
-
-
-def _milliseconds(seconds: list[float]) -> str:
-    return Spread.of([1000 * each for each in seconds]).text(1, " ms")

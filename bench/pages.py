@@ -28,7 +28,7 @@ from bench.programs import NotAvailableError
 from bench.report import Section, table
 from bench.sizes import sized
 from bench.static_files import collect_static
-from bench.tables import make_tables
+from bench.tables import analyse, make_tables
 
 ROUNDS = sized(9, smallest=1)
 TRIVIAL = "what every page has (`/docs`)"
@@ -89,7 +89,7 @@ def _measure() -> Section:
     site.make_season()
     site.make_matrix()
     match = site.make_match()
-    site.analyse()
+    analyse()
     pages = _pages(site, match)
     client = Client(headers={"host": "localhost", "accept-encoding": "gzip"} | ENDED_SESSION)
     first = {name: get(client, page.address) for name, page in pages.items()}
@@ -170,6 +170,12 @@ def database_seconds() -> float:
         return int(schedule.read_text().split()[0]) / 1e9
     except FileNotFoundError as error:
         raise NotAvailableError("the server of DATABASE_URL has to run on this host") from error
+
+
+def own_memory(name: str) -> int:
+    """Return a number of bytes that Linux knows of this process, such as `VmRSS`."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(f"{name}:")) * 1024
 
 
 def kilobytes(size: int) -> str:

@@ -17,12 +17,12 @@ from django.urls import reverse
 
 from bench.interleaved import say
 from bench.large_bundle import FIELDS
-from bench.pages import ENDED_SESSION, QueryCounter, get, kilobytes, own_database, processor_seconds
+from bench.pages import ENDED_SESSION, QueryCounter, get, kilobytes, own_database, own_memory, processor_seconds
 from bench.report import Section, table
 from bench.sizes import sized
 from bench.static_files import collect_static
 from bench.synthetic_results import Field
-from bench.tables import make_tables
+from bench.tables import analyse, make_tables
 
 FIELD_2018 = sized(Field(352, 96, 63, samples=500), smallest=Field(6, 6, 3, samples=4))
 WAITING = sized(10_000, smallest=10)
@@ -60,11 +60,11 @@ class Acts:
     def __call__(self, name: str, work: Callable[[], Any]) -> Any:
         """Do it; return its result."""
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak of memory counts from now on
-        before, began = _memory("VmRSS"), processor_seconds()
+        before, began = own_memory("VmRSS"), processor_seconds()
         counter = QueryCounter()
         with connection.execute_wrapper(counter):
             done = work()
-        used, grown = processor_seconds() - began, _memory("VmHWM") - before
+        used, grown = processor_seconds() - began, own_memory("VmHWM") - before
         self.rows.append([name, f"{used:.2f} s", str(counter.queries), f"{max(0, grown) / 1e6:,.0f} MB"])
         say(f"paper_rounds: {', '.join(self.rows[-1])}")
         return done
@@ -89,11 +89,6 @@ class Pages:
             say(f"paper_rounds: {', '.join(row)}")
 
 
-def _memory(name: str) -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(f"{name}:")) * 1024
-
-
 def _transfer_season(folder: Path, acts: Acts, pages: Pages) -> None:
     # modules that import models wait until Django is set up
     site = importlib.import_module("bench.transfer_site")
@@ -112,13 +107,13 @@ def _transfer_season(folder: Path, acts: Acts, pages: Pages) -> None:
     site.play(round_.tournament)
     runs = models.DefenceRun.objects.filter(attack_run__tournament=round_.tournament)
     models.DefenceRun.objects.filter(pk__in=list(runs.values_list("pk", flat=True)[:WAITING])).update(state="waiting")
-    site.analyse()
+    analyse()
     acts(f"step with nothing to do while {WAITING:,} runs of defences wait", lambda: advance(round_))
     pages(_playing(competition, round_), organiser)
     runs.update(state="played")
     models.PairTotal.objects.all().delete()
     site.count_played_runs()
-    site.analyse()
+    analyse()
     acts("last step: scores, intervals, and the file of the outcome", lambda: advance(round_))
     _published(acts, pages, round_, organiser)
     tracks = list(site.SIDES)
@@ -174,7 +169,7 @@ def _published(acts: Acts, pages: Pages, round_: Any, organiser: Any) -> None:
     pages({"the organisers' confirmation of the publication": reverse("admin:rounds_round_publish", args=[round_.pk])},
           organiser)  # fmt: skip
     acts("publish", lambda: publication.publish(round_=round_, by=organiser))
-    importlib.import_module("bench.round_site").analyse()
+    analyse()
     place = [round_.competition.slug, round_.number]
     tracks = list(round_.competition.tracks.order_by("pk").values_list("name", flat=True))
     shown = {f"the round, {track}": f"{reverse('pages:round', args=place)}?track={track}" for track in tracks}

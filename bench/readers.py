@@ -26,7 +26,7 @@ from bench.pushes import free_port
 from bench.report import Section, table
 from bench.sizes import sized
 from bench.static_files import collect_static
-from bench.tables import make_tables
+from bench.tables import analyse, make_tables
 
 CLIENTS = sized(20, smallest=2)
 SECONDS, CHANGE_SECONDS = sized((20.0, 0.5), smallest=(0.05, 0.02))
@@ -43,7 +43,7 @@ def measure() -> Section:
         collect_static()
         site = importlib.import_module("bench.large_site")  # modules that import models wait until Django is set up
         site.make_season()
-        site.analyse()
+        analyse()
         importlib.import_module("core.table_versions").fold()  # as a worker does every ten seconds
         try:
             with _web_server(Path(folder)) as port:

@@ -15,6 +15,7 @@ from accounts.models import Team, User
 from bench.interleaved import say
 from bench.pages import QueryCounter, processor_seconds
 from bench.synthetic_results import QUERIES, Field, digest
+from bench.tables import analyse
 from competitions.models import Competition, Entry, Organiser
 from competitions.sample_store import worst_cases
 from competitions.services import import_competition
@@ -108,12 +109,6 @@ def play_to_the_end(round_: Round, field: Field) -> Iterator[Step]:
         yield Step(triples, _fill(round_, field), seconds, reading, counter.queries)
         analyse()
         round_.refresh_from_db()
-
-
-def analyse() -> None:
-    """Let the database count its rows, as a live one does while it grows."""
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
 
 
 def row_counts(round_: Round, field: Field) -> list[tuple[str, int, int | None]]:

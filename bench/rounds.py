@@ -6,7 +6,6 @@ import importlib
 import os
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from bench.interleaved import Spread, ratios, say, take_turns
+from bench.interleaved import milliseconds, ratios, say, seconds_of, take_turns
 from bench.pages import ENDED_SESSION
 from bench.report import Section, table
 from bench.sizes import sized
@@ -68,8 +67,8 @@ def _planning(rounds: Mapping[str, Sequence[Step]]) -> list[str]:
     rows, targets = [], []
     for schedule, steps in rounds.items():
         known = {name: _read(facts) for name, facts in steps}
-        contenders = {name: partial(_seconds, partial(advance, facts)) for name, facts in steps}
-        contenders["reading"] = partial(_seconds, partial(_read, steps[-1][1]))
+        contenders = {name: partial(seconds_of, partial(advance, facts)) for name, facts in steps}
+        contenders["reading"] = partial(seconds_of, partial(_read, steps[-1][1]))
         seen = take_turns(f"planning, {schedule}", contenders, TURNS)
         asking = [name for name, _ in steps[:-1]]
         by_time = sorted(asking, key=lambda name: statistics.median(seen[name]))
@@ -79,12 +78,12 @@ def _planning(rounds: Mapping[str, Sequence[Step]]) -> list[str]:
             f"{schedule}: {LAST}": LAST,
         }
         rows += [
-            [text, f"{known[name]:,}", _milliseconds(seen[name]), ratios(seen[name], seen["reading"]).text(1)]
+            [text, f"{known[name]:,}", milliseconds(seen[name]), ratios(seen[name], seen["reading"]).text(1)]
             for text, name in chosen.items()
         ]
         targets += [
-            [f"{schedule}: the worst step of planning", "under 100 ms", _milliseconds(seen[by_time[-1]])],
-            [f"{schedule}: {LAST}", "under 100 ms", _milliseconds(seen[LAST])],
+            [f"{schedule}: the worst step of planning", "under 100 ms", milliseconds(seen[by_time[-1]])],
+            [f"{schedule}: {LAST}", "under 100 ms", milliseconds(seen[LAST])],
         ]
     return [
         *table(["a step of planning", "triples known", "milliseconds", "to reading all of the round's once"], rows),
@@ -143,7 +142,7 @@ def _page(site: Any) -> list[str]:
         SMALL: site.SMALL,
     }
     get = partial(site.get, client)
-    contenders = {name: partial(_seconds, partial(get, address)) for name, address in addresses.items()}
+    contenders = {name: partial(seconds_of, partial(get, address)) for name, address in addresses.items()}
     seen = take_turns("round page", contenders, PAGE_TURNS, warm_up=PAGE_WARM_UP)
     queries = {name: _queries(partial(get, address)) for name, address in addresses.items()}
     rows = [
@@ -162,7 +161,7 @@ def _page(site: Any) -> list[str]:
         "",
         *table(
             ["", "target", "measured: median of rounds (smallest to largest)"],
-            [["server time of the round's page", "under 150 ms", _milliseconds(seen[slowest])]],
+            [["server time of the round's page", "under 150 ms", milliseconds(seen[slowest])]],
         ),
     ]
 
@@ -173,15 +172,5 @@ def _queries(work: Callable[[], object]) -> int:
     return len(captured)
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def _one(seconds: float) -> str:
     return f"{1000 * seconds:.0f} ms"
-
-
-def _milliseconds(seconds: Sequence[float]) -> str:
-    return Spread.of([1000 * each for each in seconds]).text(1, " ms")

@@ -19,10 +19,10 @@ from django.db import connection
 from django.db.models import OuterRef, Subquery
 
 from bench.interleaved import say
-from bench.pages import database_seconds, own_database, processor_seconds
+from bench.pages import database_seconds, own_database, own_memory, processor_seconds
 from bench.report import Section, table
 from bench.sizes import sized
-from bench.tables import make_tables
+from bench.tables import analyse, make_tables
 
 CLAIMS = sized(100, smallest=3)
 COPIED = sized(True, smallest=False)
@@ -59,7 +59,7 @@ def _measure(folder: Path) -> Section:
     tournament = site.make_leaderboard(folder / "images", side=64, classes=10)
     say("transfer: counting the runs that are played already")
     counted = _timed(site.count_played_runs)
-    site.analyse()
+    analyse()
     runs = models.DefenceRun.objects.count()
     rows: list[list[str]] = []
 
@@ -137,7 +137,7 @@ def _commits(site: Any, tournament: Any) -> dict[str, list[tuple[float, int]]]:
             for attack in attacks
         )
         waiting.filter(attack_run__batch__lt=early, attack_run__attack__in=attacks).update(state="played", **own)
-    site.analyse()
+    analyse()
     while (run := _claimed()) is not None:
         result = site.labels_of(tournament, random, 0.7)
         result["hits"] *= run.attack_run.attack.track_name == "targeted_attack"
@@ -189,7 +189,7 @@ def _claims(site: Any, tournament: Any) -> list[tuple[float, int]]:
     services.advance(tournament)
     extra = models.DefenceRun.objects.filter(state="waiting").order_by("-pk").values_list("pk", flat=True)[WAITING:]
     models.DefenceRun.objects.filter(pk__in=list(extra)).delete()
-    site.analyse()
+    analyse()
     seen = []
     for number in range(CLAIMS):
         before = database_seconds()
@@ -219,14 +219,9 @@ def _timed(work: Callable[[], object]) -> float:
 def _used(work: Callable[[], object]) -> tuple[float, int]:
     """Return the seconds of the work, and the bytes by which the resident memory grew at most meanwhile."""
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from now on
-    before = _memory("VmRSS")
+    before = own_memory("VmRSS")
     seconds = _timed(work)
-    return seconds, max(0, _memory("VmHWM") - before)
-
-
-def _memory(name: str) -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(f"{name}:")) * 1024
+    return seconds, max(0, own_memory("VmHWM") - before)
 
 
 def _spread(seconds: list[float]) -> tuple[str, str, str]:

@@ -17,6 +17,7 @@ from django.db import connection
 
 from accounts.models import Team, User
 from bench.sizes import sized
+from bench.tables import analyse
 from competitions.models import Competition, Entry, SampleSet
 from competitions.sample_store import draw, samples_of
 from competitions.services import import_competition
@@ -141,12 +142,6 @@ def repeat(tournament: Tournament, defence: Player) -> None:
         RepeatRun(tournament=tournament, defence=defence, number=number, state=Run.State.PLAYED)
         for number in range(due)
     )
-
-
-def analyse() -> None:
-    """Let the database count its rows, as a live one does while it grows."""
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
 
 
 def labels_of(tournament: Tournament, random: np.random.Generator, strength: float, batch: int = 0) -> dict[str, Any]:
