@@ -11,7 +11,7 @@ a line feed. Equal values have equal bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -91,15 +91,6 @@ def split(content: bytes) -> list[bytes]:
     if lines.pop():
         raise BundleRefusal(len(lines) + 1, "the last line does not end: the file is cut off")
     return [line + b"\n" for line in lines]
-
-
-def decode(content: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the lines of `content` one after the other, so that only kept values take memory.
-
-    Raise `BundleRefusal` for the first line that is not a canonical object with a `kind`.
-    """
-    for number, line in enumerate(split(content), start=1):
-        yield decode_line(number, line)
 
 
 def decode_line(

@@ -108,15 +108,6 @@ class LinesBody:
         """Accept any: the hashes of the lines are checked with the signature."""
 
 
-def body_of(content: bytes) -> BundleBody:
-    """Return the lines of a body without a signature. Raise `Refusal`."""
-    first, _, _ = content.partition(b"\n")
-    if not is_manifest(first):
-        return LinesBody(split(content))
-    file = BytesIO(content)
-    return PartsBody(file.readline(MOST_LINE_BYTES), file)
-
-
 def verify_signed(
     bundle: bytes | IO[bytes],
     key: str | None,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from io import BytesIO
 from typing import IO, Any
 
 import numpy as np
@@ -151,13 +150,6 @@ def _rules_digest(head: BundleHead, facts: RoundFacts) -> str:
         "rules": dict(head.rules),
     }
     return sha256(head.canonical(rules)).hexdigest()
-
-
-def body(record: Record) -> bytes:
-    """Return all lines of a finished round, without the signature; see `write_body`."""
-    file = BytesIO()
-    write_body(record, file)
-    return file.getvalue()
 
 
 def write_body(record: Record, file: IO[bytes]) -> None:

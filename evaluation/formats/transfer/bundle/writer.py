@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from io import BytesIO
 from itertools import accumulate
 from typing import IO, Any
 
@@ -230,13 +229,6 @@ def places_of(record: TransferRecord) -> list[Placed]:
             ranked.append(Placed(row, ranked[-1].place if tied else len(ranked) + 1))
             placed.append(ranked[-1])
     return placed
-
-
-def body(record: TransferRecord) -> bytes:
-    """Return all lines of a finished round, without the signature; see `write_body`."""
-    file = BytesIO()
-    write_body(record, file)
-    return file.getvalue()
 
 
 def write_body(record: TransferRecord, file: IO[bytes]) -> None:

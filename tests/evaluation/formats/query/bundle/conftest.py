@@ -21,12 +21,12 @@ from evaluation.formats.query.bundle.writer import (
     BundlePiece,
     BundleSample,
     Record,
-    body,
     field_commitment_of,
 )
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.tournament.round_state import RoundEntrant, RoundFacts, SampleRow, advance
+from tests.evaluation.bundle.bodies import body
 
 SAMPLES = 16
 SEED = bytes(range(32))

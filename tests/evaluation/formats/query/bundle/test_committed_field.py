@@ -12,7 +12,8 @@ import pytest
 from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signing import sign
 from evaluation.formats.query.bundle.verify import verify
-from evaluation.formats.query.bundle.writer import NARROW_FIELD, Record, body, field_commitment_of
+from evaluation.formats.query.bundle.writer import NARROW_FIELD, Record, field_commitment_of
+from tests.evaluation.bundle.bodies import body
 
 CHANGED = "the commitment to the field does not match the entrants and the rules"
 

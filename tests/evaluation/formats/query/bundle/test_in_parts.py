@@ -13,14 +13,14 @@ import pytest
 
 from evaluation.bundle.body_in_parts import decode, encode
 from evaluation.bundle.key_succession import public_key
-from evaluation.bundle.signature_check import body_of
 from evaluation.bundle.signing import sign
 from evaluation.domain.errors import Refusal
 from evaluation.formats.query.bundle import reader
 from evaluation.formats.query.bundle.reader import read
 from evaluation.formats.query.bundle.verify import verify
-from evaluation.formats.query.bundle.writer import Record, body
+from evaluation.formats.query.bundle.writer import Record
 from evaluation.formats.registry import format_of_bundle
+from tests.evaluation.bundle.bodies import body, body_of
 
 Lines: TypeAlias = list[dict[str, Any]]
 

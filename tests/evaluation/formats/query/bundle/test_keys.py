@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from nacl.signing import SigningKey
 
-from evaluation.bundle.canonical_json import canonical, decode, encode
+from evaluation.bundle.canonical_json import canonical, encode
 from evaluation.bundle.key_succession import Succession, is_chain, key_id, public_key, succeed
 from evaluation.bundle.signing import line_hashes, sign
 from evaluation.formats.query.bundle.verify import verify
+from tests.evaluation.bundle.bodies import decode
 
 DATE = "2026-11-22T10:00:00Z"
 OLD, NEW, STRANGER = b"o" * 32, b"n" * 32, b"s" * 32

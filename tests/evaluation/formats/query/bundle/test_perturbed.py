@@ -17,15 +17,15 @@ import pytest
 from PIL import Image as Picture
 
 from evaluation.bundle.key_succession import public_key
-from evaluation.bundle.signature_check import body_of
 from evaluation.bundle.signing import sign
 from evaluation.cli import main
 from evaluation.formats.query.bundle.perturbed_image_check import check_pair
 from evaluation.formats.query.bundle.reader import read
 from evaluation.formats.query.bundle.verify import verify
-from evaluation.formats.query.bundle.writer import BundlePiece, Record, body
+from evaluation.formats.query.bundle.writer import BundlePiece, Record
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.round_state import SampleRow
+from tests.evaluation.bundle.bodies import body, body_of
 
 PAIR = ("model-11", "attack-00")
 OTHER = ("model-10", "attack-00")

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from evaluation.bundle.canonical_json import decode, encode
+from evaluation.bundle.canonical_json import encode
 from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signature_check import Report
 from evaluation.bundle.signing import sign
 from evaluation.domain.errors import Refusal
 from evaluation.formats.query.bundle.verify import verify
+from tests.evaluation.bundle.bodies import decode
 
 Lines: TypeAlias = list[dict[str, Any]]
 KINDS = ("head", "sample", "entrant", "results", "audit", "kept", "stage", "decision", "place", "warning", "signature")

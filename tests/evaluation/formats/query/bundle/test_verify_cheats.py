@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from evaluation.bundle.canonical_json import canonical, decode, encode
+from evaluation.bundle.canonical_json import canonical, encode
 from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signing import sign
 from evaluation.formats.query.bundle.verify import verify
+from tests.evaluation.bundle.bodies import decode
 
 Lines: TypeAlias = list[dict[str, Any]]
 

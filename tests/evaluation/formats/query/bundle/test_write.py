@@ -9,23 +9,15 @@ from typing import Any
 
 import pytest
 
-from evaluation.bundle.canonical_json import (
-    MOST_BYTES,
-    MOST_LINE_BYTES,
-    MOST_LINES,
-    canonical,
-    commitment_of,
-    decode,
-    encode,
-)
+from evaluation.bundle.canonical_json import MOST_BYTES, MOST_LINE_BYTES, MOST_LINES, canonical, commitment_of, encode
 from evaluation.bundle.key_succession import public_key
-from evaluation.bundle.signature_check import body_of
 from evaluation.bundle.signing import line_hashes, sign
 from evaluation.domain.errors import BundleRefusal, Refusal
 from evaluation.formats.query.bundle.reader import read
-from evaluation.formats.query.bundle.writer import Record, body
+from evaluation.formats.query.bundle.writer import Record
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.tournament.round_state import SampleRow
+from tests.evaluation.bundle.bodies import body, body_of, decode
 
 
 def test_a_written_round_is_read_back_as_it_was_played(played: Record, written: bytes) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from evaluation.bundle.bundle_submission import BundleSubmission
-from evaluation.bundle.canonical_json import commitment_of, decode, encode
+from evaluation.bundle.canonical_json import commitment_of, encode
 from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.sample_hash import salted_hash
-from evaluation.bundle.signature_check import Report, body_of
+from evaluation.bundle.signature_check import Report
 from evaluation.bundle.signing import sign
 from evaluation.domain.images import ImageShape
 from evaluation.domain.samples import Sample
@@ -34,13 +34,13 @@ from evaluation.formats.transfer.bundle.writer import (
     BundleLabels,
     TransferHead,
     TransferRecord,
-    body,
     places_of,
     transfer_field_commitment,
 )
 from evaluation.formats.transfer.rules import TransferRules, TransferTrack
 from evaluation.formats.transfer.runner.attack_output_reader import pixel_hash
 from evaluation.formats.transfer.runner.batches import png
+from tests.evaluation.bundle.bodies import body, body_of, decode
 
 Lines: TypeAlias = list[dict[str, Any]]
 

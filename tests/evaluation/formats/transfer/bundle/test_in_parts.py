@@ -17,7 +17,7 @@ from evaluation.bundle.body_in_parts import decode, encode
 from evaluation.bundle.bundle_submission import BundleSubmission
 from evaluation.bundle.canonical_json import commitment_of
 from evaluation.bundle.key_succession import public_key
-from evaluation.bundle.signature_check import Report, body_of
+from evaluation.bundle.signature_check import Report
 from evaluation.bundle.signing import sign
 from evaluation.domain.errors import Refusal
 from evaluation.domain.images import ImageShape
@@ -33,10 +33,10 @@ from evaluation.formats.transfer.bundle.writer import (
     BundleLabels,
     TransferHead,
     TransferRecord,
-    body,
     transfer_field_commitment,
 )
 from evaluation.formats.transfer.rules import Opponents, TransferRules, TransferTrack
+from tests.evaluation.bundle.bodies import body, body_of
 
 Lines: TypeAlias = list[dict[str, Any]]
 SEED = bytes(range(32))

@@ -15,7 +15,6 @@ from competitions.models import Competition, RulesVersion
 from competitions.sample_store import classes_of, samples_of
 from competitions.services import import_competition
 from core import object_store
-from evaluation.bundle.signature_check import body_of as body_of_bundle
 from evaluation.formats.transfer.bundle.reader import read
 from formats.transfer.rounds.round_advancement import frozen_tournament
 from formats.transfer.rounds.round_as_engine_values import body_of, commitment_to_field, record_of
@@ -29,6 +28,7 @@ from formats.transfer.tournaments.tournament_verification import differing
 from rounds.formats import format_of
 from rounds.models import Round
 from submissions.models import Submission
+from tests.evaluation.bundle.bodies import body_of as body_of_bundle
 from tests.platform.conftest import FakeClock
 from tests.platform.formats.transfer.tournaments.conftest import content
 from tests.platform.formats.transfer.tournaments.pages.conftest import Send, attacked, result
