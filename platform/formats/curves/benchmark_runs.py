@@ -5,9 +5,6 @@ It loads PyTorch, which takes seconds and some 200 MB: only a worker that plays 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -55,6 +52,7 @@ from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
 from submissions.models import Player
+from submissions.secret_seeds import secret_seed, seed_identity
 from workers.calibration import calibration, require_steady
 from workers.sandboxes import Sandbox, resources
 from workers.slot_device import device_of, slot
@@ -156,11 +154,6 @@ def attacked(
 
 
 def seed_of(competition: Competition, player: Player, samples_digest: str, attack: ListedAttack) -> int:
-    """Return the seed of a benchmark: 63 bits that follow from the model, the samples and the attack.
-
-    Teams cannot compute it without the competition's secret salt. A repository stands for its models, so that a team
-    does not draw again by changing a comment.
-    """
-    owner = f"baseline {player.baseline}" if player.baseline else f"repository {player.repository_id}"
-    text = json.dumps([owner, samples_digest, attack.name, attack.goal, attack.norm, attack.queries])
-    return int.from_bytes(hmac.digest(bytes.fromhex(competition.seed_salt), text.encode(), hashlib.sha256)[:8]) >> 1
+    """Return the seed of a benchmark: 63 bits that follow from the owner of the model, the samples and the attack."""
+    asked = attack.name, attack.goal, attack.norm, attack.queries
+    return secret_seed(competition, seed_identity(player), samples_digest, *asked)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import io
-import json
 import logging
 import threading
 import zipfile
@@ -41,6 +38,7 @@ from evaluation.formats.transfer.scoring.scores import TransferStanding, standin
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Tournament
 from formats.transfer.tournaments.player_builds import ready_player
 from submissions.models import Player
+from submissions.secret_seeds import secret_seed
 from workers import host_comparisons
 from workers.calibration import calibration, require_steady
 from workers.models import HostComparison
@@ -58,9 +56,7 @@ _NOWHERE = Path("/nonexistent")
 
 def tournament_seed(rules: RulesVersion, sample_set: SampleSet) -> int:
     """Return the seed of a tournament: 63 bits that follow from the competition's secret salt."""
-    text = json.dumps(["tournament", rules.values, rules.version, sample_set.digest], sort_keys=True)
-    salt = bytes.fromhex(rules.competition.seed_salt)
-    return int.from_bytes(hmac.digest(salt, text.encode(), hashlib.sha256)[:8]) >> 1
+    return secret_seed(rules.competition, "tournament", rules.values, rules.version, sample_set.digest)
 
 
 def rules_of(tournament: Tournament) -> TransferRules:
