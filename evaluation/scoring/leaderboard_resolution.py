@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Resolution:
-    """`closest` is the smallest difference of a separated pair of scores, None if no pair is separated."""
-
-    closest: float | None
-
+from collections.abc import Callable, Sequence
 
 FEW_SAMPLES = 20
 """Below it the bootstrap of a median is rough (docs/statistics.md, Limits)."""
@@ -26,27 +17,17 @@ def few_samples(samples: int) -> str:
     return f"With only {samples} samples, intervals are too narrow and rank intervals claim too much."
 
 
-def resolution(ranked: Sequence[tuple[float, int]]) -> Resolution | None:
-    """Return the resolution of the compared rows of a leaderboard: score and best rank of the interval, best first.
+def sentence(ranked: Sequence[tuple[float, int]], basis: str, shown: Callable[[float], str]) -> str:
+    """Return which differences of scores are significant; "" with fewer than two rows, which compare nothing.
 
-    None with fewer than two rows, where there is nothing to compare. A best rank of n says that n - 1 rows are
-    significantly better; they are taken to be the first ones.
+    `ranked` are score and best rank of the interval of the compared rows, best first. A best rank of n says that n - 1
+    rows are significantly better; they are taken to be the first ones. `basis` is what the scores were measured on, as
+    "20 samples", and `shown` writes a difference.
     """
     if len(ranked) < 2:
-        return None
-    scores = [score for score, _ in ranked]
-    found = [abs(score - scores[low - 2]) for score, low in ranked if low > 1]
-    return Resolution(min(found, default=None))
-
-
-def sentence(ranked: Sequence[tuple[float, int]], basis: str, digits: int) -> str:
-    """Return which differences of the scores of `ranked` are significant, "" if there is nothing to compare.
-
-    `basis` is what the scores were measured on, as "20 samples". For readers of terminals and reports.
-    """
-    found = resolution(ranked)
-    if found is None:
         return ""
-    if found.closest is None:
+    scores = [score for score, _ in ranked]
+    closest = min((abs(score - scores[low - 2]) for score, low in ranked if low > 1), default=None)
+    if closest is None:
         return f"With {basis}, no two scores are separated."
-    return f"With {basis}, scores closer than about {found.closest:.{digits}f} are not separated."
+    return f"With {basis}, scores closer than about {shown(closest)} are not separated."

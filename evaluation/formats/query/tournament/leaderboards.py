@@ -51,7 +51,7 @@ class Board:
     def separated(self) -> str:
         """Which differences of the scores are significant, as a sentence; "" if there is nothing to compare."""
         ranked = [(row.score.value, row.rank_low) for row in self.rows]
-        return sentence(ranked, f"{self.rows[0].score.samples} samples", digits=2)
+        return sentence(ranked, f"{self.rows[0].score.samples} samples", lambda closest: f"{closest:.2f}")
 
 
 @dataclass(frozen=True)

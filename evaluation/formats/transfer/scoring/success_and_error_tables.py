@@ -87,7 +87,7 @@ def share_text(share: float, images: int) -> str:
 def separated(rows: Sequence[TransferStanding], images: int) -> str:
     """Return which differences of a track's scores are significant, "" if there is nothing to compare."""
     ranked = [(row.score, row.rank_low) for row in rows if row.score is not None and row.rank_low]
-    return sentence(ranked, f"{images} images", digits=3)
+    return sentence(ranked, f"{images} images", lambda closest: f"{closest:.3f}")
 
 
 def matrices(
