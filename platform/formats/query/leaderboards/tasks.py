@@ -90,3 +90,4 @@ def _make_first_pools() -> None:
         except BlockingIOError:
             return
         services.make_first_pools()
+        services.rebuild_lost_baselines()
