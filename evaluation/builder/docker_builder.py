@@ -342,11 +342,12 @@ class DockerBuilder(Builder):
 
             try:
                 container.build(file, arguments, context, on_log, watch)
-            except SlowBuildRefusal:
-                raise
             except BuildRefusal as refusal:
+                # also at the time limit: pip asks a mirror that is away again and again
                 if proxy and (away := proxy.unreachable_mirrors()):
                     raise Fault(f"package mirrors are unreachable: {', '.join(away)}") from refusal
+                if isinstance(refusal, SlowBuildRefusal):
+                    raise
                 self.check_host()
                 self._guards(base).require_build()
                 raise
