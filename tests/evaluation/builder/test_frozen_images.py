@@ -242,6 +242,17 @@ def test_what_the_site_puts_into_the_storage_of_a_build_is_not_what_the_build_us
     assert size <= exported.bytes < 1.5 * size
 
 
+def test_the_container_of_a_build_ends_by_itself_after_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its builder, which stops it at the limit, may have been killed meanwhile."""
+    monkeypatch.setattr(build_container, "_AFTER_LIMIT_SECONDS", 0, raising=False)
+    with closing(docker.from_env()) as client:
+        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
+        with BuildContainer(client, BuildSettings(seconds=1), image=name, proxy=None) as build:
+            container = client.containers.get(build._create(["sh", "-c", "trap '' TERM; sleep 20"]))
+            container.start()
+            assert container.wait(timeout=60)["StatusCode"] == 137
+
+
 def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:
     with closing(docker.from_env()) as client, subprocess.Popen(["true"]) as dead:
         name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
