@@ -261,6 +261,10 @@ class DockerBuilder(Builder):
                 mirrors = self._settings.mirror_arguments() if recipe.pack != LEAN else ()
                 context = recipe.context(self._settings, sdk)
                 exported = self._build(recipe.file, recipe.arguments + mirrors, context, base, folder, on_log)
+            # two hosts may build equal content at once: what the second one stored would belong to no player
+            if (first := self._fetched(recipe.digest)) is not None:
+                on_log("another host has built the image meanwhile")
+                return first
             image = self._composed(recipe, base, sdk, folder, exported, determined=determined)
             self._load_built(image, base, installed)
             if self._store is not None:

@@ -161,6 +161,25 @@ def test_two_hosts_play_the_same_image(
     removed(player)
 
 
+def test_of_two_hosts_that_build_equal_content_at_once_the_second_stores_nothing(
+    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    post_build = "#!/bin/sh\nexec cat /proc/sys/kernel/random/uuid >weights.txt\n"
+    source = make_repository(files={"main.py": uuid.uuid4().hex, "postBuild": post_build})
+    first = DockerBuilder(store=store).build(source, on_log=lambda line: None)
+    removed(first)
+    known = set(store.folder.iterdir())
+    answers = iter((None, first.image))
+    monkeypatch.setattr(store, "image_of", lambda recipe: next(answers))
+
+    second = DockerBuilder(store=store).build(source, on_log=lambda line: None)
+
+    assert second == first
+    assert set(store.folder.iterdir()) == known
+    removed(second)
+
+
 def test_it_rejects_an_image_whose_files_are_gone_or_changed(
     make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None]
 ) -> None:
