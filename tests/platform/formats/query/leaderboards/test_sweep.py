@@ -74,6 +74,7 @@ def test_a_baseline_whose_image_is_gone_is_built_again_and_keeps_its_place(
 
     monkeypatch.setattr(services, "baseline_player", build)
     monkeypatch.setattr(services, "keep_image", lambda player: None)
+    monkeypatch.setattr(tasks, "LOOK_AGAIN_SECONDS", 0.0)
     sweep()
     assert built == [], "the store has it"
     object_store.remove(image)
