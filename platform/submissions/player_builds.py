@@ -149,9 +149,9 @@ def fetch_image(player: Player, builder: DockerBuilder) -> None:
 
 
 def keep_image(player: Player) -> None:
-    """Let the store have all of the image of a player, which the engine of this host has; raise `Fault`."""
-    if player.image:
-        docker_builder().keep(player.image)
+    """Let the store have all of the image of a player, if the engine of this host has it; raise `Fault`."""
+    if player.image and (builder := docker_builder()).has(player.image):
+        builder.keep(player.image)
 
 
 def checkout_of(repository: Repository, commit: str) -> Path:
