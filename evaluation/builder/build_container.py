@@ -69,6 +69,8 @@ _STORAGE = (
     "--root", f"{_STORE}/graph", "--runroot", "/tmp/run", "--storage-driver", "overlay",  # noqa: S108
     "--storage-opt", "additionalimagestore=/home/build/base",
 )  # fmt: skip
+_AFTER_LIMIT_SECONDS = 60
+"""Time after that of a build at which its containers end by themselves, where its builder was killed meanwhile."""
 _START = f"""
 mkdir -p {_HOME} {_SCRATCH}
 if [ -S {_PROXY_DIRECTORY}/proxy.sock ]; then
@@ -237,11 +239,12 @@ class BuildContainer:
         mounts = [Mount(_STORE, self.name, type="volume")]
         if proxy is not None:
             mounts.append(Mount(_PROXY_DIRECTORY, str(proxy), type="bind", read_only=True))
+        most = self._settings.seconds + _AFTER_LIMIT_SECONDS
         with as_fault("creating the container of a build"):
             container = self._client.containers.create(
                 self._image,
                 name=f"{self.name}-{len(self._containers)}",
-                command=command,
+                command=["timeout", "--signal=KILL", f"{most:g}", *command],
                 mounts=mounts,
                 user=user,
                 cap_add=list(capabilities),

@@ -32,6 +32,7 @@ from evaluation.builder.image_archive import (
     ImageArchive,
     compose_config,
     docker_archive,
+    holds_directories_only,
     layer_names,
     saved_layers,
     write_layer,
@@ -251,15 +252,20 @@ class DockerBuilder(Builder):
             sdk = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gauntlet-sdk-")))
             SDK.write(sdk)
             folder = stack.enter_context(build_folder())
-            installed = None
+            installed, determined = None, False
             if recipe.is_copied:
                 installed = self._installed(recipe.installation, base, folder, on_log)
+                determined = all(map(holds_directories_only, installed.exported.layers.values()))
                 exported = self._with_files(installed.exported, recipe.source, folder)
             else:
                 mirrors = self._settings.mirror_arguments() if recipe.pack != LEAN else ()
                 context = recipe.context(self._settings, sdk)
                 exported = self._build(recipe.file, recipe.arguments + mirrors, context, base, folder, on_log)
-            image = self._composed(recipe, base, sdk, folder, exported)
+            # two hosts may build equal content at once: what the second one stored would belong to no player
+            if (first := self._fetched(recipe.digest)) is not None:
+                on_log("another host has built the image meanwhile")
+                return first
+            image = self._composed(recipe, base, sdk, folder, exported, determined=determined)
             self._load_built(image, base, installed)
             if self._store is not None:
                 for path in image.layers.values():
@@ -340,11 +346,12 @@ class DockerBuilder(Builder):
 
             try:
                 container.build(file, arguments, context, on_log, watch)
-            except SlowBuildRefusal:
-                raise
             except BuildRefusal as refusal:
+                # also at the time limit: pip asks a mirror that is away again and again
                 if proxy and (away := proxy.unreachable_mirrors()):
                     raise Fault(f"package mirrors are unreachable: {', '.join(away)}") from refusal
+                if isinstance(refusal, SlowBuildRefusal):
+                    raise
                 self.check_host()
                 self._guards(base).require_build()
                 raise
@@ -365,7 +372,9 @@ class DockerBuilder(Builder):
         self.check_host()
         self._guards(base).require_export()
 
-    def _composed(self, recipe: ImageRecipe, base: Image, sdk: Path, folder: Path, exported: Exported) -> ImageArchive:
+    def _composed(
+        self, recipe: ImageRecipe, base: Image, sdk: Path, folder: Path, exported: Exported, *, determined: bool
+    ) -> ImageArchive:
         top = folder / "sdk.tar"
         name = write_layer(tree_context(sdk, SDK_DIRECTORY.lstrip("/")), top)
         config = compose_config(
@@ -374,6 +383,8 @@ class DockerBuilder(Builder):
             digest=recipe.digest,
             architecture=base["Architecture"],
             made_at=datetime.now(UTC),
+            base_layers=base["RootFS"]["Layers"],
+            determined=determined,
         )
         return ImageArchive(config, exported.layers | {name: top})
 

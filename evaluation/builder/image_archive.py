@@ -24,6 +24,12 @@ from evaluation.domain.errors import BuildRefusal, Fault
 DIGEST_LABEL = "gauntlet.digest"
 """The label of a player's image: the whole digest of its recipe."""
 
+BASE_LAYERS_LABEL = "gauntlet.base-layers"
+"""The label of a player's image: how many of its layers are those of its base image. Older images have none."""
+
+DETERMINED_LABEL = "gauntlet.determined"
+"""The label of a player's image whose content its recipe alone decides: nothing was run that could change a file."""
+
 _LAYER = re.compile("sha256:[0-9a-f]{64}")
 _MAX_ENVIRONMENT_BYTES = 64 << 10
 _BLOCK = tarfile.BLOCKSIZE
@@ -47,6 +53,27 @@ def layer_names(config: bytes) -> list[str]:
     """Return the layers that an image's configuration names, the lowest first."""
     names: list[str] = json.loads(config)["rootfs"]["diff_ids"]
     return names
+
+
+def own_layers(config: bytes) -> list[str]:
+    """Return the layers of a player's image on top of its base image; none of an older image, which does not say."""
+    names = layer_names(config)
+    return names[int(_labels(config).get(BASE_LAYERS_LABEL, len(names))) :]
+
+
+def is_determined(config: bytes) -> bool:
+    """Return True if another build of the same recipe has the same content as the image of this configuration."""
+    return DETERMINED_LABEL in _labels(config)
+
+
+def _labels(config: bytes) -> dict[str, str]:
+    return json.loads(config).get("config", {}).get("Labels") or {}
+
+
+def holds_directories_only(layer: Path) -> bool:
+    """Return True if a layer has no file, as that of a step which found everything installed."""
+    with tarfile.open(layer) as archive:
+        return all(member.isdir() for member in archive)
 
 
 @dataclass(frozen=True)
@@ -105,7 +132,14 @@ def _table(value: object) -> dict[str, Any]:
 
 
 def compose_config(
-    built: BuiltConfig, layers: Sequence[str], *, digest: str, architecture: str, made_at: datetime
+    built: BuiltConfig,
+    layers: Sequence[str],
+    *,
+    digest: str,
+    architecture: str,
+    made_at: datetime,
+    base_layers: Sequence[str] = (),
+    determined: bool = False,
 ) -> bytes:
     """Return the configuration of a player's image, made from that of the build.
 
@@ -127,6 +161,10 @@ def compose_config(
             f"the image's environment variables are larger than {_MAX_ENVIRONMENT_BYTES >> 10} KiB",
             fix="set fewer or shorter variables with ENV, and put data into files",
         )
+    on_base = len(base_layers) if list(layers[: len(base_layers)]) == list(base_layers) else 0
+    labels = {DIGEST_LABEL: digest, BASE_LAYERS_LABEL: str(on_base)}
+    if determined:
+        labels[DETERMINED_LABEL] = "1"
     config = {
         "created": made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "architecture": architecture,
@@ -135,7 +173,7 @@ def compose_config(
             "User": PLAYER_USER,
             "Env": lines,
             "WorkingDir": built.directory or "/",
-            "Labels": {DIGEST_LABEL: digest},
+            "Labels": labels,
         },
         "rootfs": {"type": "layers", "diff_ids": list(layers)},
         "history": [],

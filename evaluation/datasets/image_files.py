@@ -83,6 +83,8 @@ def read_image(path: Path, shape: ImageShape) -> Image:
                 raise DatasetRefusal("has several frames or pages: save the one that is meant as a file of its own")
             if picture.mode not in _MODES:
                 raise DatasetRefusal(f"has mode {picture.mode}, not RGB or greyscale of 8 bits")
+            if "transparency" in picture.info:  # which Pillow would leave out
+                raise DatasetRefusal("has a transparent colour: save it without one, on the background that is meant")
             image = np.asarray(picture.convert("RGB"))
             if _is_turned(picture):
                 raise DatasetRefusal("is stored turned or mirrored, as its EXIF orientation says: save it upright")

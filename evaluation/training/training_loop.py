@@ -79,7 +79,8 @@ def fit(
         labels = torch.from_numpy(data.labels[chosen]).to(device)
         for group in optimiser.param_groups:
             group["lr"] = recipe.learning_rate * one_cycle(step / steps)
-        with torch.autocast(device.type, PRECISIONS[precision], enabled=precision != "float32"):
+        cast = torch.autocast(device.type, PRECISIONS[precision], enabled=precision != "float32")
+        with cast, _refused_if_alone(batch):
             loss = recipe.loss(
                 network, images.contiguous(memory_format=layout), labels, step / steps, 0.5 if half else 1.0
             )
@@ -112,6 +113,20 @@ def seeded(seed: int) -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(threads)
+
+
+@contextmanager
+def _refused_if_alone(batch: int) -> Iterator[None]:
+    """Refuse a batch of one image whose last features are one pixel: torch cannot normalise a single value."""
+    try:
+        yield
+    except ValueError as error:
+        if batch > 1:
+            raise
+        raise Refusal(
+            f"this network cannot be trained on one small image at a time: {error}",
+            fix="use --batch 2 or more, and at least as many images",
+        ) from error
 
 
 def _optimiser(network: nn.Module, recipe: TrainingRecipe) -> torch.optim.Optimizer:

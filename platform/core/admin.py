@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.apps import apps
 from django.contrib import admin
@@ -22,7 +22,9 @@ class EventAdmin(ReadOnlyAdmin):
     list_filter = ("verb",)
     list_select_related = ("by",)
     date_hierarchy = "at"
-    search_fields = ("subject", "verb", "reason", "by__username")
+    search_fields = ("subject__exact", "verb__exact")
+    search_related: ClassVar = {"by": ("username",)}
+    search_help_text = "A whole subject (submission:12) or verb, or a user name"
     show_full_result_count = False
     fields = ("at", "says", "verb", "row", "by", "reason", "data")
     readonly_fields = ("says", "row")

@@ -79,11 +79,13 @@ def check_quota(repository: Repository) -> None:
             f"{track} accepts no submissions",
             fix="ask the organisers; your commit is not the problem",
         )
-    raise _not_yet(
-        repository.entry.competition,
-        f"all {allowance.quota:,} submissions of {repository.entry.team.name} to {track} in 24 hours are used",
-        allowance.next_at,
+    team = repository.entry.team.name
+    used = (
+        f"the one submission of {team} to {track} in 24 hours is used"
+        if allowance.quota == 1
+        else f"all {allowance.quota:,} submissions of {team} to {track} in 24 hours are used"
     )
+    raise _not_yet(repository.entry.competition, used, allowance.next_at)
 
 
 def check_commit_is_new(repository: Repository, commit: str, *, but: int | None = None) -> None:

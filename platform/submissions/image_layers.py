@@ -11,7 +11,7 @@ from typing import IO
 from django.db.models import Q
 
 from core import object_store
-from evaluation.builder.image_archive import layer_names
+from evaluation.builder.image_archive import is_determined, layer_names, own_layers
 from submissions.extension_points import players_in_records
 from submissions.models import Player
 
@@ -42,7 +42,19 @@ class ObjectLayers:
         return self._stored([image for digest, image in others if digest == digest_of_second_build(recipe, image)])
 
     def _stored(self, images: Sequence[str]) -> str | None:
-        return next((image for image in dict.fromkeys(images) if self.has(_hexadecimal(image))), None)
+        return next(filter(image_is_stored, dict.fromkeys(images)), None)
+
+
+def image_is_stored(image: str) -> bool:
+    """Return True if the store has the configuration of a player's image and all layers on top of its base image."""
+    config = _config(image)
+    return config is not None and all(object_store.size(_hexadecimal(name)) is not None for name in own_layers(config))
+
+
+def is_decided_by_recipe(image: str) -> bool:
+    """Return True if the store has the configuration of an image, whose content its recipe alone decides."""
+    config = _config(image)
+    return config is not None and is_determined(config)
 
 
 def digest_of_second_build(recipe: str, image: str) -> str:
@@ -74,10 +86,15 @@ def remove_layers(needed: set[str], base_image: str, *, newer_than: datetime) ->
 
 def _files(image: str) -> set[str]:
     """Return the objects of one image, its configuration and layers; none if it is not in the store."""
+    config = _config(image)
+    return set() if config is None else {_hexadecimal(image), *map(_hexadecimal, layer_names(config))}
+
+
+def _config(image: str) -> bytes | None:
     if object_store.size(_hexadecimal(image)) is None:
-        return set()
-    with object_store.open_object(_hexadecimal(image)) as config:
-        return {_hexadecimal(image), *map(_hexadecimal, layer_names(config.read()))}
+        return None
+    with object_store.open_object(_hexadecimal(image)) as file:
+        return file.read()
 
 
 def _hexadecimal(name: str) -> str:

@@ -33,7 +33,7 @@ from repositories.commit_source import commit_source
 from repositories.file_rules import check_files
 from repositories.git_reader import GitReader
 from repositories.models import Repository
-from submissions.image_layers import ObjectLayers, digest_of_second_build
+from submissions.image_layers import ObjectLayers, digest_of_second_build, image_is_stored, is_decided_by_recipe
 from submissions.models import Player, Submission
 from workers.sandboxes import require_trust
 
@@ -146,6 +146,12 @@ def fetch_image(player: Player, builder: DockerBuilder) -> None:
     except ImageFault as fault:
         fix = f"rebuild the baseline {player.baseline}" if player.baseline else "push the submission again"
         raise ImageFault(f"the site no longer has the image of {player}: {fix} ({fault})") from fault
+
+
+def keep_image(player: Player) -> None:
+    """Let the store have all of the image of a player, if the engine of this host has it; raise `Fault`."""
+    if player.image and (builder := docker_builder()).has(player.image):
+        builder.keep(player.image)
 
 
 def checkout_of(repository: Repository, commit: str) -> Path:
@@ -262,7 +268,8 @@ def row_of(
 ) -> Player:
     """Return the row of `built`; for equal content the existing row, while its image is available.
 
-    `files` is the digest of its files if they are not part of its image.
+    Where that is gone and the recipe alone decides the content, the row gets the new one, which is equal. `files` is
+    the digest of its files if they are not part of its image.
     """
     image = built.image or ""
     row, _ = Player.objects.get_or_create(
@@ -283,6 +290,8 @@ def row_of(
     )
     known_now = {"image": image, "baseline": baseline, "tree_digest": files}
     added = {name: value for name, value in known_now.items() if value and not getattr(row, name)}
+    if image and row.image != image and not image_is_stored(row.image):
+        added["image"] = image
     for name, value in added.items():
         setattr(row, name, value)
     if added:
@@ -291,14 +300,18 @@ def row_of(
 
 
 def _digest(track: Track, built: Program) -> str:
-    """Return the digest of `built`. A new build of a recipe whose first image is gone is another player."""
+    """Return the digest of `built`.
+
+    A new build of a recipe whose first image is gone is another player, if anything but the recipe decides its content.
+    """
     known = Player.objects.filter(competition=track.competition_id, track_name=track.name)
     first = known.filter(digest=built.digest).first()
     if (
         first is None
         or not built.image
         or built.image == first.image
-        or _LAYERS.has(first.image.removeprefix("sha256:"))
+        or image_is_stored(first.image)
+        or is_decided_by_recipe(built.image)
     ):
         return built.digest
     return digest_of_second_build(built.digest, built.image)

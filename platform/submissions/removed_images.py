@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from core import clock, object_store
+from core import clock
 from core.errors import HostFault
+from submissions.image_layers import image_is_stored
 from submissions.models import Player, Submission
 from submissions.selectors import ready_submissions
 
@@ -20,9 +21,9 @@ def image_is_removed(submission: Submission) -> bool:
 
 
 def image_is_gone(player: Player) -> bool:
-    """Return True if the store answers that it does not have the image of a player, which has one."""
+    """Return True if the store answers that it lacks the image of a player, which has one, or a layer of it."""
     try:
-        return object_store.size(player.image.removeprefix("sha256:")) is None
+        return not image_is_stored(player.image)
     except HostFault:  # not known: the worker that needs it will tell
         return False
 

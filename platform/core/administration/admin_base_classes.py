@@ -24,7 +24,7 @@ from django.views.decorators.http import require_safe
 from core import event_log
 from core.administration.confirmed_actions import CHANGED_NOTHING, AdminAction, confirmed_action
 from core.administration.csv_export import csv_of_list
-from core.administration.key_search import key_as_number
+from core.administration.key_search import found_by_keys, key_as_number
 from core.administration.link_columns import (
     count_column,
     count_of,
@@ -99,6 +99,8 @@ class ReadOnlyAdmin(Page):
     """True for large pages that show no secret: see `core.compression`."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Relations to the row. Each becomes a column with the number of related rows, linked to their list."""
+    search_related: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Fields of related rows in which a search of a large list looks. Its `search_fields` are lookups with an index."""
     actions_detail: ClassVar[Sequence[str | Mapping[str, Any]]] = ()
     """Names of the actions on the page of a row; a mapping is a menu of `items` with a `title`."""
 
@@ -214,7 +216,11 @@ class ReadOnlyAdmin(Page):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Return the rows that a search finds; for that of the sidebar, which shows them all, the first ones."""
-        found, repeated = super().get_search_results(request, queryset, search_term)
+        if self.search_related:
+            own = self.get_search_fields(request)
+            found, repeated = found_by_keys(queryset, search_term, own, self.search_related), False
+        else:
+            found, repeated = super().get_search_results(request, queryset, search_term)
         everywhere = request.path == reverse("admin:search")
         return found[:MOST_FOUND] if everywhere else found, repeated
 

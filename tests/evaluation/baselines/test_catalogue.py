@@ -73,15 +73,15 @@ DIGESTS = {
     "sqba": "sha256:bbc46a39f5904de4bb57e8f8df38f29d7922f08f6441635b0a3e686232ab0cbe",
     "surfree": "sha256:ae6ca8acbf4a92b36d6df60c7ce4f5a491f187b01395d6e1e7978fa479ffcd69",
     "tangent": "sha256:39730f9ae5baea56072574fc84ad6a0cf0af692845149492ef6914db9557d6c3",
-    "compact-targeted-adaptive-ensemble": "sha256:b7a62c2b5f12dda2d2352d7804c088300b12b9bdfa8888b30108221c747d6dcd",
-    "compact-targeted-biased-boundary": "sha256:b6be7a49fcec09c3fb4dd6d98f25bdc40a83c09b74dec68f9d17f51f7edff7cb",
-    "compact-targeted-ensemble-transfer": "sha256:a7c707a61adb8f05ead924c6f7c4c48a4247891133de8afcb6ae9f4765dceea4",
+    "compact-targeted-adaptive-ensemble": "sha256:70c1818b67ea0588ae511999bfd02ce58ce1e72d478bd9dd1e31e8e0db5664d7",
+    "compact-targeted-biased-boundary": "sha256:45bf288a2fbfa69a5ba1ef63368507df8b3c2da1cce91a6c89971b6845a05cc6",
+    "compact-targeted-ensemble-transfer": "sha256:83977213b4a949f23def3f348b65809137ad5eb4fde35673f3dabaf651b93948",
     "compact-targeted-guided-boundary-filter": (
-        "sha256:c84934824abdd242d470b8b2e54f2e2baf66fbbc8e3b0ea5960dce86c6d29cb5"
+        "sha256:a646699965cb7714d518f746ff0297f1a3a1e5277c7a39c1eb9cd804340abc88"
     ),
     "compact-targeted-iterative-transfer": "sha256:5b8b5f170811f40707e3bafa334e276655ac92aae3d4953f26950798ae95d885",
-    "compact-targeted-pars-opt": "sha256:b85ed548e7c621bc573525a8d87a899cfe1497fa64d1a2c4a0b180bdbbd61650",
-    "compact-targeted-prior-opt": "sha256:a69c7be349c7e21394282da098a9098e9cd3299fdcc131e5fcd998efb7494cae",
+    "compact-targeted-pars-opt": "sha256:c0a1241d9a2d7b209920030998b0272b67f9c56668512d9169d584eb7b952098",
+    "compact-targeted-prior-opt": "sha256:583f4815810cd680d7a59ae7177450ef74e426c819202962fe8f85f481095f13",
     "targeted-adaptive-ensemble": "sha256:42a02db5f69d5258e4489c8c5ca55daddefd510e9b0f135beb3813cb2cb39884",
     "targeted-biased-boundary": "sha256:70e2c0b8633637d2a41397561fa069d4a89e261784a5c4fd5ab922362f602b39",
     "targeted-boundary": "sha256:c447dc6277ff8935e874a7c5a0a686af99503484b8487aa7c1bf002ff1d09b70",
@@ -154,6 +154,15 @@ def test_nothing_is_missing(baseline: Baseline) -> None:
     lines = read_requirements(repository / "requirements.txt", name="requirements.txt")
     assert lines
     assert all(line.requirement is not None for line in lines)
+
+
+def test_a_document_that_a_readme_names_for_distances_has_them(root: Path) -> None:
+    for baseline in baselines():
+        readme = (baseline.repository() / "README.md").read_text()
+        for page in re.findall(r"`(docs/[\w-]+\.md)`", readme):
+            other = re.search(r"has distances of `([\w-]+)`", readme)
+            measured = other[1] if other else baseline.name
+            assert re.search(rf"(?<![\w-]){measured}(?![\w-])", (root / page).read_text()), (baseline.name, page)
 
 
 @every_baseline

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
+import threading
+import time
 import tomllib
 import uuid
 import zipfile
@@ -12,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -168,6 +172,25 @@ def test_a_mirror_that_is_away_is_the_hosts_cause(fresh: Path) -> None:
 
     with pytest.raises(Fault, match=r"package mirrors are unreachable: http://127\.0\.0\.1:9$"):
         DockerBuilder(settings).build(fresh, on_log=lambda line: None)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("fresh", ["nothing-needed"], indirect=True)
+def test_a_build_that_waits_for_a_mirror_until_its_time_limit_is_not_the_submissions_fault(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fresh / "requirements.txt").write_text("tiny-thing==1.0\n")
+    monkeypatch.setattr("evaluation.builder.mirror_proxy._PROBE_SECONDS", 0.1)
+    asked: list[socket.socket] = []
+    late = SimpleNamespace(monotonic=lambda: time.monotonic() + 10_000 * len(asked))
+    monkeypatch.setattr(build_limits, "time", late)
+    with socket.create_server(("127.0.0.1", 0)) as hung:
+        waiter = threading.Thread(target=lambda: asked.append(hung.accept()[0]), daemon=True)
+        waiter.start()
+        settings = BuildSettings(index_url=f"http://127.0.0.1:{hung.getsockname()[1]}/simple")
+        with pytest.raises(Fault, match="package mirrors are unreachable"):
+            DockerBuilder(settings).build(fresh, on_log=lambda line: None)
+        asked.pop().close()
 
 
 @pytest.mark.docker

@@ -161,6 +161,25 @@ def test_two_hosts_play_the_same_image(
     removed(player)
 
 
+def test_of_two_hosts_that_build_equal_content_at_once_the_second_stores_nothing(
+    make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    post_build = "#!/bin/sh\nexec cat /proc/sys/kernel/random/uuid >weights.txt\n"
+    source = make_repository(files={"main.py": uuid.uuid4().hex, "postBuild": post_build})
+    first = DockerBuilder(store=store).build(source, on_log=lambda line: None)
+    removed(first)
+    known = set(store.folder.iterdir())
+    answers = iter((None, first.image))
+    monkeypatch.setattr(store, "image_of", lambda recipe: next(answers))
+
+    second = DockerBuilder(store=store).build(source, on_log=lambda line: None)
+
+    assert second == first
+    assert set(store.folder.iterdir()) == known
+    removed(second)
+
+
 def test_it_rejects_an_image_whose_files_are_gone_or_changed(
     make_repository: Callable[..., Path], store: FolderStore, removed: Callable[[QueryPlayer], None]
 ) -> None:
@@ -240,6 +259,17 @@ def test_what_the_site_puts_into_the_storage_of_a_build_is_not_what_the_build_us
             exported = container.used()
     assert size <= built.bytes < 1.5 * size
     assert size <= exported.bytes < 1.5 * size
+
+
+def test_the_container_of_a_build_ends_by_itself_after_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its builder, which stops it at the limit, may have been killed meanwhile."""
+    monkeypatch.setattr(build_container, "_AFTER_LIMIT_SECONDS", 0, raising=False)
+    with closing(docker.from_env()) as client:
+        name = builder_image_name(str(client.images.get(BuildSettings().base_image).id))
+        with BuildContainer(client, BuildSettings(seconds=1), image=name, proxy=None) as build:
+            container = client.containers.get(build._create(["sh", "-c", "trap '' TERM; sleep 20"]))
+            container.start()
+            assert container.wait(timeout=60)["StatusCode"] == 137
 
 
 def test_what_a_killed_builder_left_is_swept_and_nothing_else() -> None:

@@ -52,7 +52,7 @@ def test_a_configuration_keeps_what_a_player_needs_and_drops_the_rest() -> None:
         "User": "65534:65534",
         "Env": ["PATH=/bin", "PYTHONPATH=/opt/gauntlet:/player/more", "HOME=/tmp", "PYTHONUNBUFFERED=1"],
         "WorkingDir": "/player",
-        "Labels": {"gauntlet.digest": "sha256:recipe"},
+        "Labels": {"gauntlet.digest": "sha256:recipe", "gauntlet.base-layers": "0"},
     }
     assert made["rootfs"] == {"type": "layers", "diff_ids": [LAYER]}
     assert made["history"] == []

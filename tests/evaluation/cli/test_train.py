@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image as Picture
 
 
 def test_the_report_has_the_whole_command_and_no_path_of_this_host(
@@ -47,6 +48,20 @@ def test_the_recipe_numpy_needs_no_torch(tmp_path: Path) -> None:
 def test_the_recipe_numpy_rejects_options_of_networks(gauntlet: Callable[..., Any], tmp_path: Path) -> None:
     status, _, err = gauntlet("train", "numpy", "--learning-rate", 0.1, "--out", tmp_path)
     assert (status, "the recipe numpy has no --learning-rate" in err) == (2, True)
+
+
+def test_it_rejects_a_batch_of_one_image_whose_features_are_one_value(
+    gauntlet: Callable[..., Any], tmp_path: Path
+) -> None:
+    for split in ("train", "validation"):
+        for name in ("bee", "fly"):
+            (tmp_path / "data" / split / name).mkdir(parents=True)
+            Picture.new("RGB", (4, 4)).save(tmp_path / "data" / split / name / "one.png")
+    options = ("--batch", 1, "--epochs", 1, "--dataset", f"folder:{tmp_path / 'data'}", "--out", tmp_path / "out")
+    status, _, err = gauntlet("train", "plain", *options)
+    assert status == 2
+    assert "cannot be trained on one small image at a time" in err
+    assert "use --batch 2 or more" in err
 
 
 def test_it_rejects_unknown_recipes(gauntlet: Callable[..., Any], tmp_path: Path) -> None:

@@ -109,6 +109,14 @@ def test_it_rejects_images_of_16_bits_of_formats_other_than_png(tree: Path) -> N
     assert caught.value.problem.count("has more than 8 bits per channel") == 3
 
 
+@pytest.mark.parametrize(("mode", "colour"), [("RGB", (0, 0, 0)), ("L", 0)])
+def test_it_rejects_images_with_a_transparent_colour(tree: Path, mode: str, colour: int | tuple[int, ...]) -> None:
+    Picture.new(mode, (16, 16)).save(tree / "dev" / "ant" / "logo.png", transparency=colour)
+    with pytest.raises(DatasetRefusal, match="1 problem\n") as caught:
+        load(tree).samples("dev")
+    assert "dev/ant/logo.png: has a transparent colour" in caught.value.problem
+
+
 @pytest.mark.parametrize("suffix", ["png", "gif", "webp", "tiff"])
 def test_it_rejects_images_of_several_frames(tree: Path, suffix: str) -> None:
     frames = [Picture.linear_gradient("L").resize((16, 16)).rotate(angle) for angle in (0, 90, 180)]

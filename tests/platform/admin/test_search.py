@@ -6,15 +6,17 @@ import re
 from typing import Any
 
 from django.db import connection
+from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Team, User
 from competitions.models import Competition
-from core import clock
+from core import clock, event_log
 from core.administration.admin_base_classes import MOST_FOUND
-from formats.query.matches.models import SampleResult
+from core.models import Event
+from formats.query.matches.models import Match, Piece, SampleResult
 from submissions.models import LogChunk, Submission
 from workers.models import WorkerTime
 
@@ -85,6 +87,38 @@ def test_a_list_is_searched_by_number_and_filtered_by_competition_without_readin
     assert "More digits" in page.content.decode()
     assert as_superuser.get(results, {"outcome": result.outcome}).context["cl"].result_count
     assert not as_superuser.get(results, {"outcome": "clean_wrong"}).context["cl"].result_count
+
+
+def test_matches_are_found_by_their_players_and_events_by_whole_words_without_reading_all_rows(
+    as_superuser: Client, rows: Any, alice: User
+) -> None:
+    """A season has hundreds of thousands of matches and millions of events."""
+    rows.more()
+    rows.more()
+    match = Match.objects.order_by("pk")[0]
+    match.model.title, match.model.digest = "A grey heron", "sha256:abcdef"
+    match.model.save()
+    event_log.record("publish", match, by=alice, reason="the rain")
+
+    def listed(model: type[Model], text: str) -> tuple[list[Any], str]:
+        with CaptureQueriesContext(connection) as asked:
+            page = as_superuser.get(
+                reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"), {"q": text}
+            )
+        table = f'"{model._meta.db_table}"'
+        reading = [each["sql"] for each in asked if f"FROM {table}" in each["sql"] and "WHERE" in each["sql"]]
+        return list(page.context["cl"].result_list), "".join(reading)
+
+    for text in (str(match.pk), "heron", "HERON grey", "abcdef"):
+        found, reading = listed(Match, text)
+        assert match in found, text
+        assert "UPPER" not in reading, "parts of texts are compared in the table of players alone"
+    assert not listed(Match, "heron owl")[0]
+    for text, expected in ((f"match:{match.pk}", 1), ("publish", 1), ("alice publish", 1), ("rain", 0)):
+        found, reading = listed(Event, text)
+        assert len(found) == expected, text
+        assert "UPPER" not in reading
+    assert Piece.objects.filter(match=match).count() == len(listed(Piece, str(match.pk))[0])
 
 
 def test_build_logs_and_worker_time_are_listed_newest_first_without_sorting_all(

@@ -167,10 +167,12 @@ def test_a_host_that_an_operator_drains_has_no_doubtful_results(client: Client, 
 
 
 def test_it_says_whether_hosts_repeat_results_of_each_other(client: Client) -> None:
+    assert "With fewer than two live hosts in service, no result is repeated on a second one." in text_of(client)
+    Host.objects.update(out_since=None)
     assert "Hosts repeat a part of each other's results." in text_of(client)
     Worker.objects.filter(name="arena-1/0").delete()
     Worker.objects.create(name="arena-2/1", worker_class="cpu", started_at=clock.now(), last_seen_at=clock.now())
-    assert "With fewer than two live hosts, no result is repeated on a second one." in text_of(client)
+    assert "With fewer than two live hosts in service, no result is repeated on a second one." in text_of(client)
 
 
 def test_late_builds_and_a_site_without_workers_are_incidents(client: Client, shown: dict[str, Submission]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,28 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import Images
 from evaluation.formats.query.kept_frames import KeptFrame, KeptFrames, NearestAnswer
 from evaluation.formats.query.results import AuditReport, Outcome, PieceResult
+
+Place: TypeAlias = Callable[[Images], Images]
+"""Returns equal images where they are to be kept."""
+
+
+def in_memory(images: Images) -> Images:
+    """Return the images themselves."""
+    return images
+
+
+def in_file(file: IO[bytes]) -> Place:
+    """Return a `Place` at the end of `file`: its images are read from there when they are used, and take no memory."""
+
+    def move(images: Images) -> Images:
+        if not images.size:
+            return images
+        start = file.seek(0, io.SEEK_END)
+        file.write(np.ascontiguousarray(images).data)
+        file.flush()
+        return np.asarray(np.memmap(file, np.uint8, "r", start, images.shape))
+
+    return move
 
 
 def pack(kept: KeptFrames) -> bytes:
@@ -38,20 +60,20 @@ def pack(kept: KeptFrames) -> bytes:
     return file.getvalue()
 
 
-def unpack(data: bytes) -> KeptFrames:
-    """Return the kept frames that `pack` wrote. Raise `Fault` for anything else."""
+def unpack(data: bytes, place: Place = in_memory) -> KeptFrames:
+    """Return the kept frames that `pack` wrote, with their images in `place`. Raise `Fault` for anything else."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as columns:
             answers = zip(
                 columns["nearest_sample"].tolist(),
-                columns["nearest_images"],
+                place(columns["nearest_images"]),
                 columns["nearest_label"].tolist(),
                 columns["nearest_distance"].tolist(),
                 strict=True,
             )
             return KeptFrames(
-                frames=_frames("frame", columns),
-                alone=_frames("alone", columns),
+                frames=_frames("frame", columns, place),
+                alone=_frames("alone", columns, place),
                 nearest=tuple(NearestAnswer(*answer) for answer in answers),
             )
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as failure:
@@ -96,12 +118,13 @@ def _stack(images: Sequence[Images]) -> Images:
     return np.concatenate(images).astype(np.uint8, copy=False) if images else np.empty((0, 0), np.uint8)
 
 
-def _frames(name: str, columns: Any) -> tuple[KeptFrame, ...]:
+def _frames(name: str, columns: Any, place: Place) -> tuple[KeptFrame, ...]:
     images, labels, sizes, distances = (
         columns[f"{name}_{column}"] for column in ("images", "labels", "sizes", "distance")
     )
     if not len(images) == len(labels) == sizes.sum(dtype=int):
         raise ValueError(f"{len(images)} images and {len(labels)} labels in {name}")
+    images = place(images)
     ends = np.cumsum(sizes, dtype=int).tolist()
     return tuple(
         KeptFrame(images[end - size : end], tuple(labels[end - size : end].tolist()), distance)

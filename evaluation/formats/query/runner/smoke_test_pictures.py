@@ -8,6 +8,7 @@ from evaluation.domain.samples import Sample
 from evaluation.domain.smoke_test_pictures import PicturedSmokeSample, bounded
 from evaluation.formats.query.referee.query_paths import QueryPaths
 from evaluation.formats.query.results import Outcome, PieceResult
+from evaluation.scoring.distances import l2
 
 
 def pictured(
@@ -25,16 +26,18 @@ def pictured(
         for row, image in zip(piece.samples, piece.perturbed, strict=True):
             if attacked_only and row.outcome is Outcome.CLEAN_WRONG:
                 continue
+            clean = by_number[row.sample].image
             adversarial = row.outcome is Outcome.ADVERSARIAL
             found.append(
                 PicturedSmokeSample(
                     label=row.label,
                     target=row.target,
-                    clean=by_number[row.sample].image,
+                    clean=clean,
                     clean_label=paths.clean_labels.get(row.sample),
                     perturbed=image if adversarial else None,
                     found=row.found_label,
-                    distance=row.distance if adversarial else None,
+                    # that of the image that is shown: the score's is at most that of grey
+                    distance=l2(clean, image) if adversarial else None,
                     queries=row.queries,
                     path=paths.of(row.sample),
                 )

@@ -17,7 +17,13 @@ from formats.curves.pages.board_page_data import board_content, board_table
 from formats.curves.pages.comparison_page_data import comparison_content, comparison_table
 from formats.curves.pages.history_charts import history_chart, history_content, team_history
 from formats.curves.pages.introduction_texts import guide, home, origin
-from formats.curves.pages.proof_queue import held_with_proofs, stuck_proofs, with_proofs
+from formats.curves.pages.proof_queue import (
+    DOUBTFUL_PROOFS,
+    doubtful_proofs,
+    held_with_proofs,
+    stuck_proofs,
+    with_proofs,
+)
 from formats.curves.pages.round_page_data import round_content
 from formats.curves.pages.rules_table import rules_rows
 from formats.curves.pages.submission_page_data import submission_content
@@ -95,6 +101,7 @@ class CurvesPages(PlainPages):
             RowsToFix(Urgency.FAILED, "Benchmarks given up", failed, text),
             RowsToFix(Urgency.WAITS, "Benchmarks that wait after platform errors", self._stuck(), RETRY),
             RowsToFix(Urgency.UNSCORED, "Benchmarks on drained hosts", self._doubtful(), DOUBTFUL),
+            RowsToFix(Urgency.UNSCORED, "Proofs that drained hosts verified", doubtful_proofs(), DOUBTFUL_PROOFS),
             RowsToFix(Urgency.FAILED, "Verifications of proofs given up", failed_proofs, text),
             RowsToFix(Urgency.WAITS, "Proofs that wait after platform errors", stuck_proofs(), RETRY),
         ]

@@ -136,9 +136,12 @@ def check_left(entry: Entry) -> None:
         raise Refusal("this site plays no challenges", fix="play the match on your computer: gauntlet play")
     newest = list(_counted(entry).order_by("-requested_at").values_list("requested_at", flat=True)[:limit])
     if len(newest) == limit:
-        raise RefusedForNow(
-            f"all {limit} challenges of {entry.team.name} in 24 hours are used", accepted_from=newest[-1] + WINDOW
+        used = (
+            f"the one challenge of {entry.team.name} in 24 hours is used"
+            if limit == 1
+            else f"all {limit} challenges of {entry.team.name} in 24 hours are used"
         )
+        raise RefusedForNow(used, accepted_from=newest[-1] + WINDOW)
 
 
 def _counted(entry: Entry) -> QuerySet[Challenge]:

@@ -40,15 +40,15 @@ from formats.query.leaderboards.replaced_matches import published_matches
 from formats.query.matches.match_requests import request_matches
 from formats.query.matches.models import Match
 from formats.query.matches.player_builds import baseline_player
+from formats.query.matches.selectors import failed_matches_of, lost_baselines
 from formats.query.matches.services import replay_failed
 from formats.query.tracks import MODEL
-from submissions.models import Submission
+from submissions.models import Player, Submission
+from submissions.player_builds import keep_image
 
 if TYPE_CHECKING:
     from accounts.models import User
     from competitions.models import Entry
-    from submissions.models import Player
-
 
 LOW_PRIORITY = timedelta(hours=1)
 """How long the matches of a team of low priority yield to matches requested meanwhile."""
@@ -151,6 +151,30 @@ def _first_pool(track: Track, players: Sequence[Player], *, grows: bool) -> Pool
         if track.pools.exists():  # another worker was first
             return None
         return set_pool(track=track, players=players, reason="the bundled baselines", of_first_submissions=grows)
+
+
+def rebuild_lost_baselines() -> list[Player]:
+    """Build the baselines again whose image the store does not have; return those that have an image now.
+
+    What was given up meanwhile is played again. One whose content not its recipe alone decides becomes another player:
+    it is built once, and a new pool is the organisers' decision.
+    """
+    rebuilt = []
+    for lost in lost_baselines():
+        same = Player.objects.filter(competition=lost.competition_id, track_name=lost.track_name)
+        if same.filter(baseline=lost.baseline, pk__gt=lost.pk).exists():
+            continue
+        try:
+            player = baseline_player(lost.competition.tracks.get(name=lost.track_name), lost.baseline, log.info)
+            keep_image(player)
+        except GauntletError as error:
+            platform_error_report.report(log, error, "%s cannot be built again", lost)
+            continue
+        if player == lost:
+            for match in failed_matches_of(player):
+                replay_failed(match, None, reason="the image of a baseline was built again")
+            rebuilt.append(player)
+    return rebuilt
 
 
 def fill_first_pools() -> list[Pool]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import time
+from dataclasses import dataclass
 
 from celery import shared_task
 from django.conf import settings
@@ -23,6 +25,19 @@ log = logging.getLogger(__name__)
 
 MOST_STARTED = 100
 """Evaluations that one sweep starts. A new pool of a competition that measures all teams again has a thousand."""
+
+LOOK_AGAIN_SECONDS = 60.0
+"""Least interval at which one process looks for baselines whose image is gone: that reads the pieces that wait."""
+
+
+@dataclass
+class _LastLook:
+    """When this process last looked for them, in `time.monotonic()`."""
+
+    at: float | None = None
+
+
+_last_look = _LastLook()
 
 
 @shared_task(name="leaderboards.evaluate")  # type: ignore[untyped-decorator]
@@ -90,3 +105,7 @@ def _make_first_pools() -> None:
         except BlockingIOError:
             return
         services.make_first_pools()
+        now = time.monotonic()
+        if _last_look.at is None or now >= _last_look.at + LOOK_AGAIN_SECONDS:
+            _last_look.at = now
+            services.rebuild_lost_baselines()

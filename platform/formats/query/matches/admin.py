@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 
@@ -66,7 +66,9 @@ class MatchAdmin(ReadOnlyAdmin):
     )
     list_filter = ("state", ("rules__competition", SeenRelatedFilter), "attack__track_name", "needs_gpu")
     list_select_related = ("model", "attack", "sample_set__competition", "rules__competition")
-    search_fields = ("=pk", "model__title", "attack__title", "model__digest", "attack__digest")
+    search_fields = ("=pk",)
+    search_related: ClassVar = {"model": ("title", "digest"), "attack": ("title", "digest")}
+    search_help_text = "A match's number, or a player's title or digest"
     date_hierarchy = "created_at"
     actions = ("replay",)
     actions_detail = ("replay",)
@@ -109,7 +111,9 @@ class PieceAdmin(ReadOnlyAdmin):
     )
     list_filter = ("state", "priority", "worker_class", ("match__rules__competition", SeenRelatedFilter))
     list_select_related = ("match", "worker", "entry__team", "entry__competition")
-    search_fields = ("=match__pk", "worker__name")
+    search_fields = ("=match__pk",)
+    search_related: ClassVar = {"worker": ("name",)}
+    search_help_text = "A match's number, or a worker's name"
     show_full_result_count = False
     actions = ("retry_now", "give_up")
     actions_detail = ("retry_now", "give_up")

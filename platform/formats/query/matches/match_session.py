@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import logging
 import math
+import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+from django.conf import settings
 
 from competitions.sample_store import samples_of
 from core import object_store
@@ -18,9 +21,9 @@ from evaluation.domain.players import Side, TrackName
 from evaluation.formats.query.kept_frames import KeptFrames
 from evaluation.formats.query.referee.derived_seeds import derive_seed
 from evaluation.formats.query.referee.fresh_model_audit import STARTS
+from evaluation.formats.query.referee.kept_frame_bytes import in_file, with_audit
 from evaluation.formats.query.referee.kept_frame_bytes import pack as pack_kept
 from evaluation.formats.query.referee.kept_frame_bytes import unpack as unpack_kept
-from evaluation.formats.query.referee.kept_frame_bytes import with_audit
 from evaluation.formats.query.referee.match import RefereedMatch
 from evaluation.formats.query.referee.match_players import RESTARTS
 from evaluation.formats.query.referee.model_audit import ENOUGH_FRESH, MOST_ALONE
@@ -133,7 +136,18 @@ def audit(match: Match, worker: Worker, sandbox: Sandbox) -> list[AuditedPiece]:
     with the one that played, and counts for nothing else.
     """
     pieces = list(match.pieces.filter(state=Piece.State.PLAYED).exclude(kept="").order_by("first"))
-    kept = [unpack_kept(kept_frames.read(piece.kept)) for piece in pieces]
+    # images of all pieces are asked in one order, and gigabytes of them are not held in memory
+    with tempfile.TemporaryFile(dir=settings.STATE) as file:  # the temporary directory may be memory
+        kept = [unpack_kept(kept_frames.read(piece.kept), in_file(file)) for piece in pieces]
+        reports = _reports(match, worker, sandbox, pieces, kept)
+        rows = zip(pieces, kept, reports, strict=True)
+        return [_audited(match, piece, frames, report) for piece, frames, report in rows]
+
+
+def _reports(
+    match: Match, worker: Worker, sandbox: Sandbox, pieces: Sequence[Piece], kept: Sequence[KeptFrames]
+) -> tuple[AuditReport, ...]:
+    """Return the counts of each piece, of which a fresh instance is asked about the `kept` frames."""
     factor, failures = worker.factor(gpu=match.model.gpu), list[Failure]()
     reports = audit_model(
         model=ready_player(match.model, log.debug),
@@ -150,7 +164,7 @@ def audit(match: Match, worker: Worker, sandbox: Sandbox) -> list[AuditedPiece]:
     )
     for reason in {failure.reason for failure in failures}:  # images without an answer count as changed
         require_steady(factor, reason, gpu=match.model.gpu)
-    return [_audited(match, piece, frames, report) for piece, frames, report in zip(pieces, kept, reports, strict=True)]
+    return reports
 
 
 def _audited(match: Match, piece: Piece, kept: KeptFrames, report: AuditReport) -> AuditedPiece:

@@ -11,6 +11,8 @@ from django.db.models import Count, Q, QuerySet
 from competitions.models import RulesVersion, SampleSet
 from core import clock
 from formats.query.matches.models import Match, Piece
+from submissions.models import Player
+from submissions.removed_images import image_is_gone
 from workers.models import Worker
 from workers.selectors import gpu_worker_is_live, live_workers
 from workers.team_queue_order import over_limit
@@ -22,6 +24,9 @@ _IN_OPEN_MATCHES = Q(match__state__in=[Match.State.WAITING, Match.State.PLAYING,
 
 OPEN_PIECES = Q(state__in=[Piece.State.WAITING, Piece.State.CLAIMED]) & _IN_OPEN_MATCHES
 """The pieces that are still to be played, and the audits that are still to be made."""
+
+UNPLAYED = Q(state__in=[Piece.State.WAITING, Piece.State.FAILED])
+"""The pieces that wait, or were given up."""
 
 READY = Q(kind=Piece.Kind.PLAY) | Q(match__state=Match.State.AUDIT)
 """Audits follow all pieces of their match."""
@@ -138,6 +143,23 @@ def waiting(now: datetime | None = None) -> QuerySet[Piece]:
 def stuck_pieces() -> QuerySet[Piece]:
     """Return the waiting pieces that would have been given up, if their faults had been on two hosts."""
     return Piece.objects.filter(_IN_OPEN_MATCHES, ~ARCHIVED, Piece.STUCK, state=Piece.State.WAITING)
+
+
+def lost_baselines() -> list[Player]:
+    """Return the baselines whose image the store does not have, of competitions that are not archived.
+
+    It is asked only about those with an unplayed piece that had a fault, as one without its image has.
+    """
+    faulty = Piece.objects.filter(~ARCHIVED, ~Q(match__state=Match.State.CANCELLED), UNPLAYED, faults__gt=0).order_by()
+    baselines = Player.objects.exclude(Q(baseline="") | Q(image=""))
+    sides = Q(pk__in=faulty.values("match__model")) | Q(pk__in=faulty.values("match__attack"))
+    found = baselines.filter(sides).select_related("competition").order_by("pk")
+    return [player for player in found if image_is_gone(player)]
+
+
+def failed_matches_of(player: Player) -> QuerySet[Match]:
+    """Return the failed matches of a player, on either side."""
+    return Match.objects.filter(Q(model=player) | Q(attack=player), state=Match.State.FAILED)
 
 
 def waiting_for_live() -> QuerySet[Piece]:

@@ -18,10 +18,11 @@ from formats.transfer import NAME
 from formats.transfer.tournaments import pair_totals
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun, Run, Tournament
 from formats.transfer.tournaments.selectors import KINDS, AnyRun, open_runs
+from submissions.models import Player
 from workers.lease import LostClaimError
 from workers.models import Priority, Worker
 from workers.team_queue_order import charge
-from workers.work_item_queue import take, take_from_workers, with_items
+from workers.work_item_queue import requeue_failed, take, take_from_workers, with_items
 from workers.work_kind_interface import Held, Turn
 
 PLAYED_WITH = {
@@ -107,6 +108,13 @@ def take_back(ended: Collection[Tournament]) -> None:
         rows: QuerySet[Any] = kind.objects.filter(**{of: ended}, state=Run.State.CLAIMED).order_by("pk")
         taken += rows.select_for_update(of=("self",))
     take_from_workers(taken)
+
+
+def requeue_failed_of(player: Player) -> None:
+    """Put the runs of a player that were given up back into the queue."""
+    for kind in KINDS:
+        side = "attack" if kind is AttackRun else "defence"
+        requeue_failed(kind.objects.filter(pk__in=open_runs(kind).filter(**{side: player}).values("pk")))
 
 
 def anything_waits() -> bool:

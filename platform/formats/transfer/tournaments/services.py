@@ -34,6 +34,7 @@ from formats.transfer.tournaments.selectors import (
     progress_of_players,
 )
 from submissions.models import Player, Submission
+from submissions.player_builds import keep_image
 from submissions.removed_images import image_is_gone
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ def _is_in_force(tournament: Tournament, competition: Competition) -> bool:
 def missing_baselines() -> list[tuple[Track, str]]:
     """Return the baselines that are to be built, of competitions that are public or have started, and not archived.
 
-    One whose image is gone is built again, as another player.
+    One whose image is gone is built again, as another player if not its recipe alone decides its content.
     """
     started = Q(public=True) | Q(starts_at__lte=clock.now())
     missing = []
@@ -112,7 +113,10 @@ def make_baselines() -> int:
     made = 0
     for track, name in missing_baselines():
         try:
-            _let_replace(baseline_player(track, name, log.info))
+            built = baseline_player(track, name, log.info)
+            keep_image(built)
+            _let_replace(built)
+            run_queue.requeue_failed_of(built)
             made += 1
         except Exception as error:
             platform_error_report.report(log, error, "%s of %s cannot be built", name, track)

@@ -491,10 +491,10 @@ def test_benchmarks_that_nobody_plays_neither_wait_nor_need_an_organiser(stage: 
     withdrawn.benchmarks.filter(norm="l2").update(state=Benchmark.State.FAILED, faults=3)
     withdrawn.benchmarks.filter(norm="linf").update(host_faults=3)
     assert (shown.queue().waiting, shown.stuck_work()) == (5, 1)
-    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [3, 1, 0, 0, 0]
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [3, 1, 0, 0, 0, 0]
     withdraw(submission=withdrawn, by=withdrawn.submitted_by)
     assert (shown.queue().waiting, shown.stuck_work()) == (4, 0)
-    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [0, 0, 0, 0, 0]
+    assert [fix.rows.count() for fix in shown.rows_to_fix()] == [0, 0, 0, 0, 0, 0]
 
 
 def test_benchmarks_that_a_drained_host_played_are_listed_while_they_count(stage: Stage, the_clock: FakeClock) -> None:

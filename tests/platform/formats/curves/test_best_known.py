@@ -46,6 +46,7 @@ from formats.curves.best_known.proof_work import proofs
 from formats.curves.models import Benchmark, Improvement, ModelScore, Proof
 from formats.curves.pages import best_known_views
 from formats.curves.round_format import CurvesRounds
+from pages.formats import page_formats
 from rounds.models import Round, RoundEntry
 from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
@@ -57,7 +58,7 @@ from tests.platform.conftest import FakeClock
 from tests.platform.formats.curves.test_benchmarks import Stage, play_all, stage
 from workers import queue
 from workers.lease import Leased, LostClaimError
-from workers.models import Worker
+from workers.models import Host, Worker
 from workers.sandboxes import Sandbox, open_sandbox
 
 __all__ = ["stage"]
@@ -301,6 +302,26 @@ def test_of_two_proofs_that_are_verified_at_once_the_nearer_one_counts(released:
         ("ann", 1), ("ann", 2), ("ben", 1),
     ]  # fmt: skip
     assert differences() == ()
+
+
+def test_proofs_that_a_drained_host_verified_are_listed_while_they_are_best_known(
+    released: Released, the_clock: FakeClock
+) -> None:
+    def listed() -> list[int]:
+        fixes = page_formats["curves"].rows_to_fix()
+        return [each.pk for fix in fixes if fix.title == "Proofs that drained hosts verified" for each in fix.rows]
+
+    proof = released.upload(released.ann, released.npz({1: 51}))
+    play_all()
+    Worker.objects.create(name="bad/0", worker_class="cpu", started_at=the_clock.at, last_seen_at=the_clock.at)
+    Proof.objects.filter(pk=proof.pk).update(worker="bad/0")
+    assert listed() == []
+    Host.objects.create(name="bad", doubtful_until=the_clock.at)
+    assert listed() == [proof.pk]
+    the_clock.forward(minutes=1)
+    released.upload(released.ben, released.npz({1: 26}))
+    play_all()
+    assert listed() == [], "another one is nearer"
 
 
 def test_a_late_commit_of_a_lost_worker_writes_nothing(released: Released, the_clock: FakeClock) -> None:

@@ -116,6 +116,33 @@ def test_a_missing_image_is_fetched_and_a_lost_one_is_a_platform_error_and_never
     sandbox.client.images.remove(second.image, force=True)
 
 
+@pytest.mark.parametrize("lost", ["configuration", "layer"])
+def test_a_lost_image_whose_content_its_recipe_decides_is_built_again_for_the_same_player(
+    submit: Submit, root: Path, sandbox: DockerSandbox, lost: str
+) -> None:
+    folder = root / "tests/repos/players/honest-model"
+    files = {file.name: file.read_text() for file in folder.iterdir() if file.is_file()}
+    # met by the base image: the installing step makes a layer without a file
+    submission = submit("model", files | {"unique.txt": uuid.uuid4().hex, "requirements.txt": "numpy\n"})
+    first = player_builds.build(submission, lambda line: None)
+    image = sandbox.client.images.get(first.image)
+    layers = image.attrs["RootFS"]["Layers"]
+    object_store.remove((first.image if lost == "configuration" else layers[-2]).removeprefix("sha256:"))
+
+    def remove_images() -> None:
+        for each in sandbox.client.images.list(filters={"label": f"gauntlet.digest={first.digest}"}):
+            sandbox.client.images.remove(str(each.id), force=True)
+
+    remove_images()
+
+    second = player_builds.build(submission, lambda line: None)
+
+    assert (second.pk, second.digest) == (first.pk, first.digest)
+    remove_images()
+    assert player_builds.ready_player(second, lambda line: None).image == second.image
+    remove_images()
+
+
 def test_equal_content_is_not_built_again_on_another_host(
     changing: Callable[[], Submission], sandbox: DockerSandbox
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -55,6 +56,13 @@ def builder(monkeypatch: pytest.MonkeyPatch) -> DockerBuilder:
     client.images.get.side_effect = ImageNotFound("no such image")
     monkeypatch.setattr(docker_builder, "connect_engine", lambda: client)
     return DockerBuilder(store=ObjectLayers())
+
+
+def _configuration(*own: str) -> bytes:
+    """The configuration of an image with layers of its own on a base image, whose layer the store lacks."""
+    names = [f"sha256:{64 * 'a'}", *own]
+    labels = {"gauntlet.base-layers": "1"}
+    return json.dumps({"config": {"Labels": labels}, "rootfs": {"diff_ids": names}}).encode()
 
 
 def _unreadable(*arguments: Any) -> bool:
@@ -116,7 +124,7 @@ def test_an_image_that_may_be_there_is_not_called_removed(
     assert player is not None
     assert removed_images.image_is_removed(submission)
     if kept == "stored":
-        player.image = f"sha256:{object_store.put(b'its configuration')}"
+        player.image = f"sha256:{object_store.put(_configuration())}"
     elif kept == "young":
         player.created_at = clock.now() - settings.IMAGES_KEPT + timedelta(minutes=1)
     elif kept == "none":
@@ -124,3 +132,14 @@ def test_an_image_that_may_be_there_is_not_called_removed(
     else:
         monkeypatch.setattr(storages["objects"], "exists", _unreadable)
     assert not removed_images.image_is_removed(submission)
+
+
+def test_an_image_without_one_of_its_own_layers_is_called_removed(ready: Callable[[str], Submission]) -> None:
+    submission = ready("older")
+    player = submission.player
+    assert player is not None
+    layer = object_store.put(b"its files")
+    player.image = f"sha256:{object_store.put(_configuration(f'sha256:{layer}'))}"
+    assert not removed_images.image_is_removed(submission)
+    object_store.remove(layer)
+    assert removed_images.image_is_removed(submission)

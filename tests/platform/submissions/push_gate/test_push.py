@@ -17,8 +17,12 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from accounts.services import issue_token
+from competitions.models import Track
 from competitions.terms import accept_terms, publish_terms
+from core.errors import RefusedForNow
 from core.time_format import in_words
+from repositories.models import Repository
+from submissions.admission import check_quota
 from submissions.models import QuotaSlot, Submission
 
 if TYPE_CHECKING:
@@ -116,6 +120,13 @@ def test_it_rejects_a_push_by_hand_that_calls_the_tag_of_a_rejected_submission_n
     assert b"the tag submission-1 exists already" in answer.content
     assert list(QuotaSlot.objects.values_list("state", flat=True)) == ["used"]
     assert Submission.objects.count() == 1
+
+
+def test_a_quota_of_one_is_said_in_the_singular(copy: Copy, take_slots: Callable[[int], None]) -> None:
+    Track.objects.filter(pk=copy.repository.track_id).update(quota=1)
+    take_slots(1)
+    with pytest.raises(RefusedForNow, match=r"^the one submission of The Owls to the model track in 24 hours is used$"):
+        check_quota(Repository.objects.get(pk=copy.repository.pk))
 
 
 def test_it_rejects_the_sixth_push_of_a_day_with_the_time_of_the_next_slot(

@@ -66,6 +66,11 @@ def test_the_path_has_the_queries_that_came_closer_and_ends_with_the_scored_imag
     assert all(len(each.path) == STEPS for each in others)
 
 
+def test_the_distance_of_an_image_beyond_grey_is_that_of_the_end_of_its_path() -> None:
+    found = played(lambda model, image, label, *, target, rng: model(np.full(image.shape, 255)), attacked_only=True)
+    assert [each.distance for each in found] == [each.path[-1].distance for each in found]
+
+
 def test_a_path_numbers_the_queries_of_its_sample_whichever_sample_pays() -> None:
     paths = QueryPaths(2, SHAPE)
     paths.follow([0, 1])

@@ -63,7 +63,7 @@ def test_the_form_says_why_no_challenge_is_accepted(
     settings.TEAM_CHALLENGES = 1
     challenge(submission=model, opponent="gaussian-noise", by=bob)
     shown = page(client, f"/submissions/{model.pk}/challenge/new", bob)
-    assert "All 1 challenges of The Owls in 24 hours are used. Accepted from" in shown
+    assert "The one challenge of The Owls in 24 hours is used. Accepted from" in shown
     assert f'action="/submissions/{model.pk}/challenge"' not in shown
 
 

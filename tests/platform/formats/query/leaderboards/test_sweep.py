@@ -8,15 +8,16 @@ import pytest
 
 from accounts.models import User
 from competitions.models import Entry, RulesVersion
-from core import clock
+from core import clock, object_store
 from core.models import Event
 from formats.query.leaderboards import services, tasks
 from formats.query.leaderboards.models import Evaluation, Pool
 from formats.query.leaderboards.score_verification import verify_boards
 from formats.query.leaderboards.score_visibility import board
 from formats.query.leaderboards.tasks import sweep
+from formats.query.matches.models import Match
 from submissions.evaluation_refunds import refund_overdue
-from submissions.models import QuotaSlot
+from submissions.models import Player, QuotaSlot
 from submissions.quota_ledger_check import differing_slots
 
 if TYPE_CHECKING:
@@ -50,6 +51,39 @@ def test_a_sweep_starts_a_number_of_evaluations_and_the_next_one_goes_on(
         sweep()
         seen.append(list(Evaluation.objects.order_by("pk").values_list("submission", flat=True)))
     assert seen == [made[:2], made[:4], made, made]
+
+
+def test_a_baseline_whose_image_is_gone_is_built_again_and_keeps_its_place(
+    env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = object_store.put(b'{"rootfs": {"diff_ids": []}}')
+    Player.objects.filter(baseline="noise").update(image=f"sha256:{image}")
+    lost = Player.objects.get(baseline="noise")
+    env.submission(entry, "model", alice)
+    sweep()
+    match = lost.matches_as_attack.get()
+    match.pieces.update(state="failed", faults=2)
+    Match.objects.filter(pk=match.pk).update(state="failed")
+    built: list[str] = []
+
+    def build(track: object, name: str, on_log: object) -> Player:
+        built.append(name)
+        equal = object_store.put(b'{"rootfs": {"diff_ids": []}, "created": "later"}')
+        Player.objects.filter(pk=lost.pk).update(image=f"sha256:{equal}")
+        return lost
+
+    monkeypatch.setattr(services, "baseline_player", build)
+    monkeypatch.setattr(services, "keep_image", lambda player: None)
+    monkeypatch.setattr(tasks, "LOOK_AGAIN_SECONDS", 0.0)
+    sweep()
+    assert built == [], "the store has it"
+    object_store.remove(image)
+    for _ in range(2):
+        sweep()
+    assert built == ["noise"]
+    match.refresh_from_db()
+    assert (match.state, set(match.pieces.values_list("state", "faults"))) == ("waiting", {("waiting", 0)})
+    assert attack_pool.places.filter(player=lost).exists()
 
 
 def test_a_new_pool_measures_again_what_counts(env: BoardFixture, entry: Entry, alice: User, attack_pool: Pool) -> None:

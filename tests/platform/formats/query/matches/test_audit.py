@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from core import clock
+from core.errors import Fault
 from evaluation.domain.failure_reasons import Reason
+from evaluation.formats.query.kept_frames import KeptFrame, KeptFrames
+from evaluation.formats.query.referee.kept_frame_bytes import pack
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import kept_frames, piece_queue, player_builds, services
+from formats.query.matches import kept_frames, match_session, piece_queue, player_builds, services
 from formats.query.matches.audit_placement import IDLE_WAIT, OTHER_HOST_WAIT
 from formats.query.matches.models import Match, Piece
 from formats.query.matches.piece_result import AuditedPiece, PlayedPiece
@@ -23,6 +28,7 @@ from tests.platform.claims import claim_piece
 from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers.lease import LostClaimError
 from workers.models import Host, Worker
+from workers.sandboxes import open_sandbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -207,6 +213,33 @@ def test_rows_of_an_inconsistent_model_change_with_the_audit(
     assert match.pieces.get(number=0).artefact == "b" * 64
     changed = match.sample_results.filter(reason=Reason.INCONSISTENT).values_list("sample", "distance")
     assert list(changed) == [(row.sample, 0.25)]
+
+
+def test_an_audit_holds_the_images_of_one_piece_in_memory(
+    match: Match, make_worker: MakeWorker, played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, size = make_worker("one/0"), 4 << 20
+    while (held := claim_piece(worker)) is not None and not held.piece.is_audit:
+        frame = KeptFrame(np.full((1, size), held.piece.number, np.uint8), (3,), 1.0)
+        digest = kept_frames.keep(pack(KeptFrames((frame,), (frame,))))
+        piece_queue.commit(held, replace(played(held.piece), audit=OPEN, kept=digest))
+    seen: list[tuple[int, list[int]]] = []
+
+    def look(*, kept: Sequence[KeptFrames], **arguments: object) -> tuple[AuditReport, ...]:
+        memory, _ = tracemalloc.get_traced_memory()
+        seen.append((memory, [int(images.frames[0].images.max()) for images in kept]))
+        raise Fault("enough was seen")
+
+    monkeypatch.setattr(match_session, "audit_model", look)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Fault, match="enough"):
+            match_session.audit(match, worker, open_sandbox())
+    finally:
+        tracemalloc.stop()
+    ((memory, numbers),) = seen
+    assert numbers == [0, 1, 2]
+    assert memory < 2 * size, "of six frames of that size"
 
 
 def test_more_samples_are_played_before_the_audit(

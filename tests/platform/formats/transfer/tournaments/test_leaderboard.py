@@ -111,7 +111,7 @@ def test_an_upgrade_with_other_files_of_a_baseline_replaces_its_player(transfer:
 def test_a_baseline_whose_image_is_gone_is_built_again_and_takes_its_place(transfer: Competition) -> None:
     services.make_baselines()
     # built on another base image; the store has its image, until somebody empties it
-    image = object_store.put(b"a configuration")
+    image = object_store.put(b'{"rootfs": {"diff_ids": []}}')
     Player.objects.update(digest="sha256:1", image=f"sha256:{image}")
     lost = Player.objects.get()
     tournament = services.make_tournament(transfer)
@@ -126,6 +126,29 @@ def test_a_baseline_whose_image_is_gone_is_built_again_and_takes_its_place(trans
     ((_, built),) = baseline_players(transfer)
     assert built != lost
     assert set(tournament.attack_runs.values_list("attack", "faults")) == {(built.pk, 0)}
+
+
+def test_runs_of_a_baseline_that_were_given_up_are_played_after_its_image_was_built_again(
+    transfer: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services.make_baselines()
+    image = object_store.put(b'{"rootfs": {"diff_ids": []}}')
+    Player.objects.update(image=f"sha256:{image}")
+    tournament = services.make_tournament(transfer)
+    services.advance(tournament)
+    tournament.attack_runs.update(faults=2, state="failed")
+    object_store.remove(image)
+
+    def built(track: object, name: str, on_log: object) -> Player:
+        equal = object_store.put(b'{"rootfs": {"diff_ids": []}, "created": "later"}')
+        Player.objects.update(image=f"sha256:{equal}")
+        return Player.objects.get()
+
+    monkeypatch.setattr(services, "baseline_player", built)
+    monkeypatch.setattr(services, "keep_image", lambda player: None)
+    assert (services.make_baselines(), services.make_baselines()) == (1, 0)
+
+    assert set(tournament.attack_runs.values_list("state", "faults")) == {("waiting", 0)}
 
 
 def test_a_submission_that_was_made_a_baseline_plays_on_beside_an_older_one_of_its_team(
