@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from core.errors import Refusal
+from core.site_identity import require_identity
 from operations.backups import restic
+from operations.backups.snapshots import STAGING
 
 
 @pytest.fixture(autouse=True)
@@ -46,3 +49,13 @@ def test_any_other_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
 def test_restic_says_what_is_wrong_with_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RESTIC_REPOSITORY_FILE", str(tmp_path / "missing"))
     restic.require_repository()
+
+
+def test_a_backup_says_where_it_cannot_write(
+    db: None, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESTIC_REPOSITORY", str(tmp_path / "backups"))
+    require_identity()
+    (settings.STATE / STAGING).write_text("a file in place of the folder")
+    with pytest.raises(CommandError, match=r"(?s)cannot be prepared in .*/site: .*File exists.*fix: free disk space"):
+        call_command("backup")

@@ -23,6 +23,11 @@ class Command(BaseCommand):
             stored = back_up()
         except GauntletError as error:
             raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(
+                f"the backup cannot be prepared in {settings.STATE}: {error}\n  fix: free disk space there, as much as "
+                "the database takes, or repair the disk; then run it again"
+            ) from error
         self.stdout.write(
             f"snapshot {stored.snapshot}: {stored.files:,} files, {filesizeformat(stored.bytes)}, of which "
             f"{filesizeformat(stored.new_bytes)} are new"
