@@ -18,6 +18,7 @@ from evaluation.sandbox.processor_use import host_load, processor_use
 
 SPIN = "import os\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\nwhile True: pass"
 SLEEP = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\ntime.sleep(60)"
+WAKE = "import time\nwhile True: time.sleep(0.001)"
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def test_a_process_that_gives_way_does_not_wait(
     lower: Callable[[int], None], wait_until: Callable[[Callable[[], bool]], None]
 ) -> None:
     """A model could sleep beside it, as long as others keep the host busy."""
-    with running(SLEEP) as pid:
+    with running(WAKE) as pid:
         wait_until(lambda: pid in (threads := processor_use(0.0, (pid,)).threads) and threads[pid].waited > 0.0)
         lower(pid)
         use = processor_use(0.0, (pid,)).threads[pid]
