@@ -107,7 +107,7 @@ def waiting_alarms(lines: Sequence[QueueLine], now: datetime) -> list[Card]:
 def queue_lines() -> list[QueueLine]:
     """Return what waits for workers by format, and what waits for builders."""
     found = [
-        QueueLine(queue.title, queue.waiting, queue.oldest_since, queue.claimed, reverse("pages:status"))
+        QueueLine(f"{queue.title} waiting", queue.waiting, queue.oldest_since, queue.claimed, reverse("pages:status"))
         for queue in (each.queue() for each in formats_played())
     ]
     waiting = builds()

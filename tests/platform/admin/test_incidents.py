@@ -44,6 +44,7 @@ def failures(rows: Any) -> Submission:
     player = submission.player
     assert player is not None
     Worker.objects.update(last_seen_at=clock.now() - timedelta(minutes=5))
+    Host.objects.update(check_due_at=clock.now())
     Piece.objects.create(
         match=Match.objects.create(
             rules=rows.rules,

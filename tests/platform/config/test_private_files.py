@@ -16,10 +16,11 @@ from django.core.cache import cache
 from django.db import connection
 from config import celery_app
 from core import object_store
-from repositories.services import _make
+from repositories.git_command import new_repository
 from django.conf import settings
 connection.ensure_connection(); connection.cursor().execute("create table one (id int)")
-cache.set("key", 1); object_store.put(b"secret images"); _make(settings.REPOSITORIES / "owls.git")
+cache.set("key", 1); object_store.put(b"secret images")
+with new_repository(settings.REPOSITORIES / "owls.git"): pass
 with celery_app.connection() as broker: broker.SimpleQueue("queue").put({})
 """
 
