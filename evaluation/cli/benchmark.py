@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ _LINE_RUNS = 10
 _WARNED = 100
 """Images by which AutoAttack's warnings are decided."""
 _START_IMAGES = 1000
-"""Images of the split among which those that targeted attacks start from are sought."""
+"""Images of the split among which those that decision-based attacks start from are sought."""
 
 
 def add_parser(subcommands: Any) -> None:
@@ -183,15 +183,16 @@ def _plan(given: argparse.Namespace, running: ExitStack) -> _Plan:
     # 4. runs
     runs: list[tuple[BenchmarkRun, Subject]] = []
     left_out: list[str] = []
-    candidates = dataset.first(split, _START_IMAGES) if Goal.TARGETED in goals else ()
     for model in models:
         other = substitute or next(
             (each for each in models if each is not model and Knowledge.WHITE_BOX in each.offers), None
         )
-        with _failures_of(model):
-            starts = start_images(model, candidates)
-        subject = Subject(model, samples, dataset.name, other, starts)
+        subject = Subject(model, samples, dataset.name, other)
         found, refused = runs_of(subject, given.attacks, goals, norms)
+        if any(each.by_budget.knowledge is Knowledge.DECISION for each in found):
+            with _failures_of(model):
+                starts = start_images(model, dataset.first(split, _START_IMAGES))
+            subject = replace(subject, starts=starts)
         runs += [(each, subject) for each in found]
         left_out += refused
     if not runs:

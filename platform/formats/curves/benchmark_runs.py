@@ -47,7 +47,7 @@ from evaluation.formats.curves.runner.benchmark_run import (
 from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
 from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, median_distance
-from evaluation.formats.curves.threat_models import Goal
+from evaluation.formats.curves.threat_models import Knowledge
 from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
@@ -145,7 +145,7 @@ def attacked(
     settings = BenchmarkSettings(
         seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets, iterations=attack.queries + 1
     )
-    starts = start_images(model, samples) if attack.goal is Goal.TARGETED else {}
+    starts = start_images(model, samples) if knowledge_of(attack) is Knowledge.DECISION else {}
     subject = Subject(model, samples, dataset, starts=starts)
     require(run, subject)
     parts = [play_batch(run, subject, samples[at : at + BATCH], settings) for at in range(0, len(samples), BATCH)]

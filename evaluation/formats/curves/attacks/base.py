@@ -93,7 +93,8 @@ class AttackedBatch:
     substitute: Classifier | None = None
     """The network that a transfer attack uses in place of the model."""
     starts: Tensor | None = None
-    """Images of the target classes from which targeted decision-based attacks start, like `images`; NaN: none."""
+    """Images of the target classes, or of other ones, from which decision-based attacks start, like `images`; NaN:
+    none."""
     clean_from: tuple[AttackedBatch, Tensor] | None = None
     """A batch of the same images with other budgets, and where these images are in it: what `clean_gradient` answered
     there is used again."""

@@ -12,7 +12,7 @@ from evaluation.formats.curves.threat_models import Norm
 START_PRECISION = 0.001
 """Of the share of a start that is blended with the clean image (authors' code of HopSkipJump)."""
 _MOST_NOISE = 1000
-"""Images of noise that are tried for an image."""
+"""Images of noise that are tried for an image, at most for a tenth of its queries."""
 _LEAST_PRECISION = 2.0**-20
 """Single precision resolves no finer shares."""
 
@@ -20,11 +20,13 @@ _LEAST_PRECISION = 2.0**-20
 def start(batch: AttackedBatch) -> tuple[Tensor, Tensor]:
     """Return an adversarial image of each row at the boundary, like `batch.images`, and the rows that have one, (n,).
 
-    It is uniform noise, or the image of the target class that is known, blended with the clean image. Nothing is found
-    for a row without such an image.
+    It is uniform noise or, with a target, the known image of that class, blended with the clean image. Where a model
+    gives the right class to all noise, it is the known image of another class. Nothing is found for a row without such
+    an image.
     """
     images, rows = batch.images.clone(), rows_to_attack(batch)
-    found = _noise(batch, images, rows) if batch.targets is None else _known(batch, images, rows)
+    found = rows[:0] if batch.targets is not None else _noise(batch, images, rows)
+    found = torch.cat([found, _known(batch, images, rows[~torch.isin(rows, found)])]).sort().values
     images[found] = to_boundary(batch, images[found], found, Norm.L2, START_PRECISION)
     return images, batch.rows if len(found) == len(images) else found
 
@@ -65,7 +67,8 @@ def _noise(batch: AttackedBatch, images: Tensor, rows: Tensor) -> Tensor:
     _, channels, height, width = images.shape
     scales = [2**power for power in range(max(height, width).bit_length())]
     found = torch.zeros(len(batch.images), dtype=torch.bool, device=rows.device)
-    for number in range(_MOST_NOISE):
+    most = _MOST_NOISE if batch.starts is None else min(_MOST_NOISE, (batch.model.limit or 0) // 10)
+    for number in range(most):
         rows = affordable(batch, rows[~found[rows]], 1)
         if not len(rows):
             break
@@ -78,7 +81,7 @@ def _noise(batch: AttackedBatch, images: Tensor, rows: Tensor) -> Tensor:
 
 
 def _known(batch: AttackedBatch, images: Tensor, rows: Tensor) -> Tensor:
-    """Set images to those of the target classes; return the rows for which the model confirms it."""
+    """Set images to the known starts; return the rows for which the model confirms that they reach the goal."""
     if batch.starts is None:
         return rows[:0]
     rows = affordable(batch, rows[~batch.starts[rows].flatten(1).isnan().any(dim=1)], 1)

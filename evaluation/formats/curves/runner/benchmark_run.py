@@ -56,7 +56,8 @@ class Subject:
     substitute: Classifier | None = None
     """The network that transfer attacks use in place of the model."""
     starts: Mapping[int, Tensor] = field(default_factory=dict)
-    """An image that the model gives each class: targeted decision-based attacks start from them."""
+    """An image that the model gives each class: decision-based attacks start from them, without a target where noise
+    does not serve."""
 
 
 Progress = Callable[[int], None]
@@ -273,7 +274,7 @@ class _Points:
             Findings(self.images[chosen], norm, self.strengths, self._subject.model.seen),
             self._settings.seed,
             self._subject.substitute,
-            _starts(self._subject, self.targets, chosen),
+            _starts(self._subject, self.labels[chosen], None if self.targets is None else self.targets[chosen]),
         )
 
     def costs(self) -> tuple[Integers, Integers]:
@@ -286,14 +287,19 @@ class _Points:
         return queries.cpu().numpy(), gradients.cpu().numpy()
 
 
-def _starts(subject: Subject, targets: Tensor | None, chosen: Tensor) -> Tensor | None:
-    """Return an image of the target class of each image, as the model sees it; NaN where none is known."""
-    if targets is None or not subject.starts:
+def _starts(subject: Subject, labels: Tensor, targets: Tensor | None) -> Tensor | None:
+    """Return an image of the target class of each image, or else of a class that is not its own.
+
+    They are as the model sees them; NaN where none is known.
+    """
+    if not subject.starts:
         return None
     any_image = next(iter(subject.starts.values()))
-    starts = torch.full((len(chosen), *any_image.shape), torch.nan, dtype=any_image.dtype, device=any_image.device)
-    for row, target in enumerate(targets[chosen].tolist()):
-        if (start := subject.starts.get(target)) is not None:
+    starts = torch.full((len(labels), *any_image.shape), torch.nan, dtype=any_image.dtype, device=any_image.device)
+    for row, label in enumerate(labels.tolist()):
+        fits = (each == targets[row] if targets is not None else each != label for each in subject.starts)
+        start = next((image for image, fit in zip(subject.starts.values(), fits, strict=True) if fit), None)
+        if start is not None:
             starts[row] = start
     return starts
 

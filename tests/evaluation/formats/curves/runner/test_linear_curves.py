@@ -7,12 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from evaluation.domain.samples import Sample
 from evaluation.formats.curves.attacks.base import Attack
 from evaluation.formats.curves.attacks.boundary import Boundary
 from evaluation.formats.curves.attacks.deepfool import DeepFool
+from evaluation.formats.curves.attacks.evolutionary import Evolutionary
 from evaluation.formats.curves.attacks.fgsm import Fgsm
+from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
 from evaluation.formats.curves.attacks.iterative import Bim
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.results import Floats, Results
@@ -20,7 +23,7 @@ from evaluation.formats.curves.runner.benchmark_run import BenchmarkRun, Subject
 from evaluation.formats.curves.runner.benchmark_settings import SMALL_IMAGES, BenchmarkSettings
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, accuracy_by_strength
 from evaluation.formats.curves.threat_models import Goal, Norm
-from tests.evaluation.formats.curves.linear_models import LinearModel
+from tests.evaluation.formats.curves.linear_models import CountingClassifier, LinearModel
 
 COUNT, WRONG = 40, 4
 """Images, and how many of them have another label than the model gives."""
@@ -101,6 +104,35 @@ def test_a_batch_in_which_the_model_gives_every_image_its_target_has_distances_o
 
     assert results.distances.tolist() == [0.0]
     assert results.nearest.tolist() == [0.0]
+
+
+class OneClassForNoise(CountingClassifier):
+    """A model that gives the class 0 to all that is far from grey, as noise of pixels is, and blocks of any size."""
+
+    def labels(self, images: Tensor) -> Tensor:
+        values = images.flatten(2)
+        is_noise = (values - 0.5).abs().amax(dim=(1, 2)) > 0.15
+        is_flat = (values.amax(dim=2) == values.amin(dim=2)).all(dim=1)
+        return torch.where(is_noise | is_flat, 0, super().labels(images))
+
+
+@pytest.mark.parametrize(
+    ("attack", "norm"), [(Boundary(), Norm.L2), (Evolutionary(), Norm.L2), (HopSkipJump(), Norm.LINF)], ids=named
+)
+def test_no_class_withstands_attacks_because_the_model_gives_it_to_all_noise(attack: Attack, norm: Norm) -> None:
+    model = LinearModel(seed=1, side=4, count=COUNT, spread=0.03)
+    pixels = (model.images * 255).round().byte().permute(0, 2, 3, 1).numpy()
+    given = model.classifier.labels(as_tensor([Sample(0, each, 0) for each in pixels])).tolist()
+    samples = [Sample(number, *each) for number, each in enumerate(zip(pixels, given, strict=True))]
+    classifier = OneClassForNoise(model.classifier)
+    subject = Subject(classifier, samples, "linear", starts=start_images(classifier, samples))
+
+    results = play_batch(
+        BenchmarkRun(attack, None, Goal.UNTARGETED, norm), subject, samples, BenchmarkSettings(query_limit=200)
+    )
+
+    assert given.count(0) > 1
+    assert np.isfinite(results.distances).all()
 
 
 def test_a_normalised_distance_is_that_in_l2_over_the_root_of_the_number_of_values() -> None:
