@@ -13,9 +13,10 @@ from api.access import check_inside, check_member, submission_of
 from api.base_views import ApiView, WholeListView
 from api.formats import ChallengeAnswer, Picture, api_formats
 from api.pagination import list_of, whole_list
-from api.picture_views import picture_schema, shown_picture
+from api.picture_views import picture_schema
 from api.request_bodies import ChallengeRequestSerializer, values_of
 from api.serializers import ChallengeSerializer, OpponentSerializer, WholeChallengeSerializer
+from core.picture_answers import picture_answer
 from submissions.models import Submission
 
 
@@ -77,7 +78,7 @@ class ShowChallengePicture(ApiView):
         """Return the picture `clean`, `perturbed`, or `difference-` and an amplification."""
         submission = _inside(request, number)
         own = api_formats.of(submission.repository.entry.competition)
-        return shown_picture(lambda: own.challenge_picture(submission, challenge, Picture(sample, name)))
+        return picture_answer(lambda: own.challenge_picture(submission, challenge, Picture(sample, name)), NotFound)
 
 
 def _inside(request: Request, number: int) -> Submission:

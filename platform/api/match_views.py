@@ -12,9 +12,10 @@ from api.access import competition_of, one_of, submission_of
 from api.base_views import ApiView, WholeListView
 from api.formats import Picture, api_formats
 from api.pagination import list_of, whole_list
-from api.picture_views import picture_schema, shown_picture
+from api.picture_views import picture_schema
 from api.serializers import MatchSerializer, WholeMatchSerializer
 from competitions.models import Competition
+from core.picture_answers import picture_answer
 from rounds.models import Round
 
 
@@ -83,7 +84,9 @@ def _picture(
     request: Request, competition: Competition, key: str, played: Round | None, picture: Picture
 ) -> HttpResponse:
     own = api_formats.of(competition)
-    return shown_picture(lambda: own.match_picture(competition, key, request.user, played=played, picture=picture))
+    return picture_answer(
+        lambda: own.match_picture(competition, key, request.user, played=played, picture=picture), NotFound
+    )
 
 
 def _shown(request: Request, competition: Competition, key: str, played: Round | None) -> Response:

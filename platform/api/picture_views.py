@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -17,23 +17,11 @@ from api.access import check_inside, one_of, submission_of
 from api.base_views import ApiView, WholeListView
 from api.pagination import list_of, whole_list
 from competitions.sample_pictures import CLEAN, NAMES
-from core.errors import Refusal
+from core.picture_answers import picture_answer
 from submissions.models import Build
 from submissions.smoke_test_pictures import KeptSample, kept, picture
 
 picture_schema = extend_schema(responses={(200, "image/png"): OpenApiTypes.BINARY})
-
-
-def shown_picture(read: Callable[[], bytes | None]) -> HttpResponse:
-    """Return what `read` returns as an answer. Raise 404 where that is None or a `Refusal`."""
-    try:
-        content = read()
-    except Refusal as refusal:
-        raise NotFound(refusal.problem) from refusal
-    if content is None:
-        raise NotFound("there is no such picture, or you may not see it")
-    # not longer: a release may be withdrawn
-    return HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
 
 
 class SmokeSampleSerializer(serializers.Serializer[Any]):
@@ -71,7 +59,7 @@ class ShowSmokePicture(ApiView):
     def get(self, request: Request, number: int, attempt: int, sample: int, name: str) -> HttpResponse:
         """Return the picture with one of the names that its sample lists."""
         build = _build(request, number, attempt)
-        return shown_picture(lambda: picture(build, sample, name))
+        return picture_answer(lambda: picture(build, sample, name), NotFound)
 
 
 def _build(request: Request, number: int, attempt: int) -> Build:

@@ -12,6 +12,7 @@ from competitions.rules_difference import differences
 from competitions.sample_pictures import clean_picture
 from competitions.selectors import announcements_of, terms_in_force
 from core import clock
+from core.picture_answers import picture_answer
 from core.roles import Right
 from pages.access import competition_of, own_entry
 from pages.board.track_cards import cards
@@ -21,7 +22,6 @@ from pages.competition.conditional_answer import conditional_answer
 from pages.competition.development_samples import development_set, examples
 from pages.formats import page_formats
 from pages.manual.documents import tutorials
-from pages.sample_pictures import picture_answer
 from pages.shared_pages import shared
 
 NEWS = 3

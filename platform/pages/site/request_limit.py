@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 
 from core import clock, optional_cache
-from pages.sample_pictures import shows_a_sample
+from core.picture_answers import shows_a_sample
 from pages.shared_pages import was_kept
 
 CHEAP, MADE, EXPENSIVE = 1, 4, 20

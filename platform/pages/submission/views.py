@@ -18,12 +18,12 @@ from competitions.permissions import may, sees_everything_of
 from competitions.pseudonyms import public_name
 from core import clock
 from core.errors import Refusal
+from core.picture_answers import picture_answer
 from core.roles import Right
 from pages import flash_messages, polling
 from pages.access import in_team, sign_in_required, submission_of
 from pages.formats import SubmissionContent, page_formats
 from pages.round.visible_entries import entries_shown
-from pages.sample_pictures import picture_answer
 from pages.submission.smoke_test_pictures import shown_pictures
 from submissions import services, smoke_test_pictures
 from submissions.build_order import place_of

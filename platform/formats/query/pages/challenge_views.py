@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.selectors import member_keys
 from competitions.permissions import sees_everything_of
+from core.picture_answers import picture_answer
 from evaluation.formats.query.results import Outcome
 from evaluation.formats.query.rules import QueryRules
 from formats.query import NAME
@@ -25,7 +26,6 @@ from formats.query.pages.rules_table import scale
 from formats.query.tracks import MODEL, TARGETED
 from pages import polling
 from pages.access import check_visible, in_team, sign_in_required, submission_of
-from pages.sample_pictures import picture_answer
 from pages.submission.views import change
 
 _EVERY = 5

@@ -13,6 +13,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
+from core.picture_answers import picture_answer
 from evaluation.charts.match_charts import BUDGETS, SUCCESS
 from evaluation.formats.query.results import AuditReport, Outcome
 from evaluation.formats.query.rules import QueryRules
@@ -33,7 +34,6 @@ from pages.access import competition_of
 from pages.csv_and_svg_downloads import csv_file
 from pages.player_names import names_in, names_of
 from pages.round.shown_objections import objection_address
-from pages.sample_pictures import picture_answer
 from pages.site.error_views import missing_page
 
 MOST_SCORES = 10

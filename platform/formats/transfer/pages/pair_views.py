@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from competitions.models import Competition
 from competitions.permissions import may
+from core.picture_answers import picture_answer
 from core.roles import Right
 from formats.transfer import NAME
 from formats.transfer.pages.pair_page_data import PairPage, pair_page
@@ -19,7 +20,6 @@ from formats.transfer.tournaments.models import Tournament
 from pages.access import competition_of, round_of
 from pages.board.freeze_notice import freeze_of
 from pages.round.shown_objections import objection_address
-from pages.sample_pictures import picture_answer
 from rounds.models import Release, Round
 from rounds.publishing.pair_visibility import images_seen, pairs_public
 from rounds.release.released_parts import released

@@ -10,14 +10,14 @@ from django.http.response import HttpResponseBase
 from core.errors import Refusal
 
 
-def picture_answer(read: Callable[[], bytes | None]) -> HttpResponse:
-    """Return the PNG that `read` returns. Raise 404 where that is None or a `Refusal`."""
+def picture_answer(read: Callable[[], bytes | None], not_found: Callable[[str], Exception] = Http404) -> HttpResponse:
+    """Return the PNG that `read` returns. Raise `not_found` where that is None or a `Refusal`."""
     try:
         content = read()
     except Refusal as refusal:
-        raise Http404(refusal.problem) from refusal
+        raise not_found(refusal.problem) from refusal
     if content is None:
-        raise Http404("no such picture")
+        raise not_found("there is no such picture, or you may not see it")
     # not longer: a release may be withdrawn
     answer = HttpResponse(content, content_type="image/png", headers={"Cache-Control": "private, max-age=600"})
     vars(answer)["shows_a_sample"] = True
