@@ -296,9 +296,11 @@ def _starts(subject: Subject, labels: Tensor, targets: Tensor | None) -> Tensor 
         return None
     any_image = next(iter(subject.starts.values()))
     starts = torch.full((len(labels), *any_image.shape), torch.nan, dtype=any_image.dtype, device=any_image.device)
-    for row, label in enumerate(labels.tolist()):
-        fits = (each == targets[row] if targets is not None else each != label for each in subject.starts)
-        start = next((image for image, fit in zip(subject.starts.values(), fits, strict=True) if fit), None)
+    for row, number in enumerate((labels if targets is None else targets).tolist()):
+        if targets is None:
+            start = next((image for each, image in subject.starts.items() if each != number), None)
+        else:
+            start = subject.starts.get(number)
         if start is not None:
             starts[row] = start
     return starts
