@@ -34,14 +34,15 @@ SMALLEST_START, LARGEST_START, START_GROWTH = 1.0, 20.0, 1.6  # their sizes (L2 
 STARTS, STARTS_OF_GREY = (18, 18), (9, 3)  # lines along noise for the first point, and how many are tried at each size
 START_SHARE = 0.02  # of the queries left, the most that are asked at one size
 NEARER = 0.97  # of the distance of the best start, at which the others are tried
-PROBES, TOGETHER = 25, 5  # queries between two steps, and between two draws
+PROBES, MORE, TOGETHER = 25, 1, 5  # queries before the first step, how many more before each other one, and of one draw
 PROBE = 0.3  # size of a probe, as a share of the distance
 LEAST_PROBE = 0.5  # levels (root mean square of the colours that change): rounding would erase smaller ones
 FIRST_SHARE = 0.12  # of a semicircle, where its search begins
 ROWS = 250  # answers for which memory is taken at once
-KEPT_BELIEF = 0.5  # what counts of the belief after a move as long as the distance
+KEPT_BELIEF = 0.7  # what counts of the belief after a move as long as the distance
 LEAST_SURPRISE = 1e-6  # answers that change the belief by less are left out: tiny numbers are slow
-NOISE, OFFSET = 0.3, 1.0  # of the answers, and expected of the point, in units of a probe's move along the normal
+NOISE, OFFSET = 0.3, 0.6  # of the answers, and expected of the point, in units of a probe's move along the normal
+TANGENT = 0.1  # expected of the normal along the arc at the point where a search ended, in the same units
 
 
 class Subspace:
@@ -92,18 +93,32 @@ class Belief:
     def learn(self, products, adversarial):
         """Condition on the answer at a move whose products with the images of the weights are given."""
         sign, features = (1.0 if adversarial else -1.0), np.append(products, 1).astype(np.float32)
-        spread = self.prior * features - (self.known @ features) @ self.known
-        variance = max(float(features @ spread), 0.0) + NOISE**2
+        spread, variance = self._spread(features, NOISE)
         z = sign * float(self.mean @ features) / math.sqrt(variance)
         # density over tail of the normal distribution; far out, where both would be 0, it is -z
         ratio = math.sqrt(2 / math.pi) * math.exp(-z * z / 2) / math.erfc(-z / math.sqrt(2)) if z > -20 else -z
         if ratio < LEAST_SURPRISE:
             return
         self.mean += np.float32(sign * ratio / math.sqrt(variance)) * spread
+        self._add(np.float32(math.sqrt(ratio * (ratio + z) / variance)) * spread)
+
+    def learn_tangent(self, products):
+        """Condition on a tangent of the boundary, a direction along which the normal has no component."""
+        features = np.append(products, 0).astype(np.float32)
+        spread, variance = self._spread(features, TANGENT)
+        self.mean -= np.float32(float(self.mean @ features) / variance) * spread
+        self._add(np.float32(1 / math.sqrt(variance)) * spread)
+
+    def _spread(self, features, noise):
+        """Return the covariance times the features, and the variance of their product with what is believed in."""
+        spread = self.prior * features - (self.known @ features) @ self.known
+        return spread, max(float(features @ spread), 0.0) + noise**2
+
+    def _add(self, row):
         count = len(self.known)
         if count == len(self.rows):
             self.rows = np.concatenate([self.rows, np.zeros((ROWS, len(self.prior)), np.float32)])
-        self.rows[count] = np.float32(math.sqrt(ratio * (ratio + z) / variance)) * spread
+        self.rows[count] = row
         self.known = self.rows[: count + 1]
 
     def forget(self, kept):
@@ -123,17 +138,26 @@ def attack(model, image, label, *, target, rng):
 
 
 def walk(model, clean, point, belief, subspace_at, rng):
-    """Probe around the point, change the belief, and step along a semicircle, until the budget is used up."""
-    for _ in range(ITERATIONS):
+    """Probe around the point, change the belief, and step along a semicircle, until the budget is used up.
+
+    As far as the boundary is flat, a search ends at its nearest point to the image in the plane of the semicircle. The
+    normal has no component there at a right angle to the line to the image. A belief that did not learn this would
+    step on along the last step, which gains nothing.
+    """
+    before = None
+    for turn in range(ITERATIONS):
         left, distance, subspace = model.queries_left, length(point - clean), subspace_at(point)
         if distance < 1:
             return
+        if before is not None:
+            along = unit(point - clean)
+            belief.learn_tangent(subspace.products_with(unit(before - clean - np.vdot(before - clean, along) * along)))
         size = max(PROBE * distance, LEAST_PROBE * math.sqrt(subspace.values))
-        for _ in range(0, PROBES, TOGETHER):
+        for _ in range(0, PROBES + MORE * turn, TOGETHER):
             ask(model, point, size, probes(belief, subspace, TOGETHER, rng), belief, subspace)
         moved = search(model, semicircle(clean, point, subspace.image_of(belief.mean[:-1].astype(np.float64))))
         belief.forget(KEPT_BELIEF ** (length(moved - point) / distance))
-        point = moved
+        before, point = point, moved
         if model.queries_left == left:
             return
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -252,6 +253,40 @@ def test_the_belief_is_the_posterior_in_one_dimension(loaded_main: LoadMain) -> 
     covariance = np.diag(belief.prior) - belief.known.T @ belief.known
     assert covariance[0, 0] == pytest.approx((weight * normal**2).sum() - mean**2, rel=1e-3)
     assert covariance[0, 1] == pytest.approx((weight * normal * offset).sum() - mean * belief.mean[1], rel=1e-3)
+
+
+def test_what_the_belief_learns_of_a_tangent_is_the_condition_of_a_gaussian(loaded_main: LoadMain) -> None:
+    module, rng = loaded_main("boundary-filter"), np.random.default_rng(4)
+    belief = module.Belief(3)
+    for adversarial in (True, False, True):
+        belief.learn(rng.standard_normal(3), adversarial=adversarial)
+    mean, covariance = belief.mean.copy(), np.diag(belief.prior) - belief.known.T @ belief.known
+    tangent = np.append(rng.standard_normal(3), 0)
+    belief.learn_tangent(tangent[:-1])
+    gain = covariance @ tangent / (tangent @ covariance @ tangent + module.TANGENT**2)
+    np.testing.assert_allclose(belief.mean, mean - gain * (mean @ tangent), rtol=1e-4, atol=1e-6)
+    known = covariance - np.outer(gain, tangent @ covariance)
+    np.testing.assert_allclose(np.diag(belief.prior) - belief.known.T @ belief.known, known, rtol=1e-4, atol=1e-6)
+
+
+def test_the_boundary_filter_does_not_go_on_along_its_last_step(
+    loaded_main: LoadMain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search along a semicircle has used up its plane, so that the next one lies at a right angle to it."""
+    module, image, normal = loaded_main("boundary-filter"), clean_image((32, 32, 3)), low_normal((32, 32, 3))
+    points: list[Floats] = []
+
+    def noted(clean: Floats, point: Floats, normal: Floats) -> Callable[[float], Floats]:
+        points.append(point - image)
+        return label_steps.semicircle(clean, point, normal)
+
+    monkeypatch.setattr(module, "semicircle", noted)
+    handle = handle_of(linear(image, normal), image, budget=700)
+    run(loaded_main, "boundary-filter", handle, image)
+    steps = [label_steps.unit(after - before) for before, after in pairwise(points)]
+    cosines = [float(np.vdot(*two)) for two in pairwise(steps)]
+    assert len(cosines) > 10
+    assert abs(np.median(cosines)) < 0.2
 
 
 def test_a_search_along_a_curve_asks_little_about_a_short_step(loaded_main: LoadMain) -> None:

@@ -80,12 +80,14 @@ def handle_of(
     )
 
 
-def run(module: ModuleType, image: NDArray[np.uint8], name: str, answer: Callable[[Floats], int], budget: int) -> float:
+def run(
+    module: ModuleType, image: NDArray[np.uint8], name: str, answer: Callable[[Floats], int], budget: int, seed: int = 0
+) -> float:
     """Run an attack on one sample, as the SDK does; return the distance in levels that it found."""
     target = 1 if name.startswith("targeted-") else None
     handle = handle_of(image, answer, budget, target)
     try:
-        module.attack(handle, image.copy(), handle.label, target=target, rng=np.random.default_rng(0))
+        module.attack(handle, image.copy(), handle.label, target=target, rng=np.random.default_rng(seed))
     except BudgetExhausted:
         assert handle.queries_left == 0
     return 255 * handle.best_distance
@@ -163,6 +165,7 @@ def test_the_belief_follows_a_surrogate_that_is_right_and_leaves_another_alone(
 ) -> None:
     image, normal = clean_image((32, 32, 3)), low_normal((32, 32, 3))
     other = label_steps.unit(np.random.default_rng(7).standard_normal(normal.shape))
+    """By the geometric mean of four draws: a single one may be half as near as another, whatever the surrogates are."""
     name, found = "guided-boundary-filter", {}
     module = load_main(name)
     monkeypatch.setattr(module, "perturbations", lambda image, label, target: [])
@@ -173,7 +176,11 @@ def test_the_belief_follows_a_surrogate_that_is_right_and_leaves_another_alone(
     }
     for case, surrogates in cases.items():
         give_surrogates(module, surrogates)
-        found[case] = run(module, image, name, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 150)
+        distances = [
+            run(module, image, name, lambda queried: int(np.vdot(queried - image, normal) >= FAR), 150, seed)
+            for seed in range(4)
+        ]
+        found[case] = float(np.exp(np.mean(np.log(distances))))
     assert found["right"] < 1.1 * FAR < found["none"]
     assert found["wrong"] == pytest.approx(found["none"], rel=0.2)
 
