@@ -13,7 +13,7 @@ from surrogate_networks import loss_gradient, surrogates_for
 
 from gauntlet import serve_attack
 
-START_SIZES = (1, 2, 4, 8, 16)  # of the balls (L2) of projected gradient descent on surrogates, for a first image
+START_SIZES = (0.25, 0.5, 1, 2, 4, 8, 16)  # of the balls (L2) of gradient descent on surrogates, for a first image
 START_STEPS = 10
 CANDIDATES = 50  # at one point; after so many without success, steps are large again
 SOURCE_STEP = SPHERICAL_STEP = 0.01  # shares of the distance
