@@ -125,7 +125,8 @@ def _check_limit(repository: Repository) -> None:
     ).order_by("-made_at")
     latest = list(recent.values_list("made_at", flat=True)[:quota])
     if latest and len(latest) == quota:
-        raise RefusedForNow(f"your team has chosen {quota:,} times in 24 hours", accepted_from=latest[-1] + PERIOD)
+        made = "once" if quota == 1 else f"{quota:,} times"
+        raise RefusedForNow(f"your team has chosen {made} in 24 hours", accepted_from=latest[-1] + PERIOD)
 
 
 def _record(repository: Repository, submission: Submission | None, by: User) -> None:
