@@ -163,9 +163,9 @@ def test_the_belief_follows_a_surrogate_that_is_right_and_leaves_another_alone(
     give_surrogates: Callable[[ModuleType, list[nn.Module]], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """By the geometric mean of four draws: a single one may be half as near as another, whatever the surrogates are."""
     image, normal = clean_image((32, 32, 3)), low_normal((32, 32, 3))
     other = label_steps.unit(np.random.default_rng(7).standard_normal(normal.shape))
-    """By the geometric mean of four draws: a single one may be half as near as another, whatever the surrogates are."""
     name, found = "guided-boundary-filter", {}
     module = load_main(name)
     monkeypatch.setattr(module, "perturbations", lambda image, label, target: [])
