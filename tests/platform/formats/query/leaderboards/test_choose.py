@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from accounts.models import User
-from competitions.models import Competition, Entry, RulesVersion
+from competitions.models import Competition, Entry, RulesVersion, Track
 from core import clock
 from core.errors import Refusal, RefusedForNow
 from core.models import Event
@@ -258,3 +258,10 @@ def test_it_rejects_more_choices_than_slots(the_clock: FakeClock, sent: list[Sub
     choose_newest(repository=sent[0].repository, by=alice)
     the_clock.at = caught.value.accepted_from
     choose(submission=sent[1], by=alice)
+
+
+def test_a_team_with_one_slot_chooses_once(the_clock: FakeClock, sent: list[Submission], alice: User) -> None:
+    Track.objects.filter(pk=sent[0].repository.track_id).update(quota=1)
+    choose(submission=sent[0], by=alice)
+    with pytest.raises(RefusedForNow, match="has chosen once in 24 hours"):
+        choose(submission=Submission.objects.get(pk=sent[1].pk), by=alice)
