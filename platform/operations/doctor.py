@@ -27,7 +27,9 @@ from operations import queue_activity
 from operations.backups.services import last_backup
 from rounds.release import signing_keys
 from workers.host_health import problem_of_host
-from workers.selectors import MAX_SKEW, hosts_out_of_service, last_sweep, live_workers
+from workers.models import Worker
+from workers.queue import anything_waits
+from workers.selectors import MAX_SKEW, hosts_out_of_service, last_sweep, live_workers, recent_workers
 
 LONGEST_SWEEP = timedelta(minutes=2)
 """Age of the last sweep, or task of another queue, above which something between beat and its worker does not run."""
@@ -201,7 +203,9 @@ def _queues() -> Iterator[CheckFinding]:
 
 def _workers() -> Iterator[CheckFinding]:
     live = list(live_workers())
-    if not live:
+    if not live and Worker.objects.exists() and not (recent_workers() or anything_waits()):
+        yield CheckFinding("workers", Level.OK, "all have stopped, as those of a cluster do when nothing waits")
+    elif not live:
         yield CheckFinding(
             "workers", Level.PROBLEM, "none is live, so nothing is played", "start one of the queue `play`; see its log"
         )

@@ -100,6 +100,8 @@ def _queues() -> Iterator[Metric]:
     for worker_class in ("cpu", "gpu"):
         live.add_metric([worker_class], sum(each.live and each.worker.worker_class == worker_class for each in lines))
     yield live
+    lost = sum(not each.live for each in lines)
+    yield GaugeMetricFamily("gauntlet_workers_lost", "Workers of the last day without heartbeat, not stopped.", lost)
     found = incidents(formats, lines, list(queues.values()))
     yield GaugeMetricFamily("gauntlet_incidents", "Incidents that the status page shows.", len(found))
 

@@ -22,10 +22,11 @@ from pytest_django import Settings
 from core import clock, event_log
 from core.models import SiteIdentity
 from core.site_identity import require_identity
-from operations import queue_activity
+from operations import doctor, queue_activity
 from operations.doctor import CHECKS, CheckFinding, Level, examine
 from rounds.models import SigningKey
 from workers.models import Host, Worker
+from workers.services import record_stop
 from workers.tasks import sweep
 
 
@@ -133,6 +134,20 @@ def test_hosts_out_of_service_and_wrong_clocks_are_named(running: Worker) -> Non
     assert "arena-2 is out of service: the disk is full" in problem.text
     (warning,) = found(Level.WARNING)["workers"]
     assert "-7.5 s" in warning.text
+
+
+def test_workers_that_have_stopped_are_a_problem_where_work_waits(
+    running: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster ends its workers when nothing waits. One without a heartbeat was killed."""
+    record_stop([running.name])
+    (finding,) = found(Level.OK)["workers"]
+    assert "all have stopped" in finding.text
+    with monkeypatch.context() as patch:
+        patch.setattr(doctor, "anything_waits", lambda: True)
+        assert "nothing is played" in found(Level.PROBLEM)["workers"][0].text
+    Worker.objects.update(stopped_at=None, last_seen_at=clock.database_now() - timedelta(minutes=2))
+    assert "nothing is played" in found(Level.PROBLEM)["workers"][0].text
 
 
 def test_a_check_that_fails_unexpectedly_is_a_problem_and_the_others_go_on(

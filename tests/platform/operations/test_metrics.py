@@ -67,6 +67,7 @@ def test_they_are_what_the_database_says(client: Client, running: Submission) ->
     found = scrape(client)
     assert found["gauntlet_workers_live", "cpu"] == 1
     assert found["gauntlet_workers_live", "gpu"] == 0
+    assert found[("gauntlet_workers_lost",)] == 1
     assert found[("gauntlet_hosts_out_of_service",)] == 1
     assert found["gauntlet_submissions", running.state] == 1
     assert {found["gauntlet_queue_items", name, "waiting"] for name in page_formats} == {0}
