@@ -251,7 +251,7 @@ class Environment:
                 "BACKEND": "config.json_cache.JsonRedisCache",
                 "LOCATION": address,
                 "KEY_PREFIX": "gauntlet-cache",
-                "OPTIONS": _WAIT_FOR_REDIS,
+                "OPTIONS": _WAIT_FOR_REDIS | {"socket_connect_timeout": 2.0, "socket_timeout": 2.0},
             }
         return {
             "BACKEND": "config.json_cache.JsonFileBasedCache",

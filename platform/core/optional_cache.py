@@ -1,8 +1,12 @@
-"""The cache for what the site can do without: while it cannot be reached, nothing is found in it and nothing kept."""
+"""The cache for what the site can do without: while it cannot be reached, nothing is found in it and nothing kept.
+
+A server that is gone refuses at once. One that hangs, or a network that is cut, would hold up each access of a page.
+"""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +15,13 @@ from django.core.cache import cache
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+SLOW = 1.0
+"""Seconds after which an access that fails was held up."""
+PAUSE = 10.0
+"""Seconds for which this process leaves the cache alone afterwards."""
+
+_pause_ends = 0.0
 
 
 def get(key: str) -> Any:
@@ -39,8 +50,15 @@ def remove(key: str) -> None:
 
 
 def _try(ask: Callable[[], T], otherwise: T) -> T:
+    global _pause_ends
+    begun = time.monotonic()
+    if begun < _pause_ends:
+        return otherwise
     try:
         return ask()
     except Exception:  # of any client of any server
         log.warning("the cache cannot be used", exc_info=True)
+        failed = time.monotonic()
+        if failed - begun > SLOW:
+            _pause_ends = failed + PAUSE
         return otherwise
