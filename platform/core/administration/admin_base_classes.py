@@ -197,6 +197,17 @@ class ReadOnlyAdmin(Page):
         rows: QuerySet[Any] = self.rows_with(self.viewing, request, super().get_queryset(request))
         return rows.annotate(**self._counted) if self.counts else rows
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row; None if there is none, also for a number that is too large for a key of another table."""
+        key: Any = self.opts.pk
+        while key.remote_field:
+            key = key.target_field
+        try:
+            key.run_validators(key.to_python(object_id))
+        except ValidationError:
+            return None
+        return super().get_object(request, object_id, from_field)
+
     def rows_with(self, right: Right, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return those of `rows` with which the user may do something."""
         if is_superuser(request):

@@ -183,8 +183,11 @@ def test_an_address_of_no_row_is_said_to_be_none(as_organiser: Client) -> None:
     assert as_organiser.get(reverse("admin:submissions_submission_retry", args=["12a"])).status_code == 403
 
 
-def test_an_upload_that_does_not_exist_is_said_to_be_none(as_superuser: Client) -> None:
-    page = as_superuser.get(reverse("admin:competitions_datasetupload_change", args=["12a"]), follow=True)
+@pytest.mark.parametrize(
+    ("model", "key"), [("competitions_datasetupload", "12a"), ("leaderboards_resamples", "9" * 20)]
+)
+def test_a_key_that_no_row_can_have_is_said_to_be_none(as_superuser: Client, model: str, key: str) -> None:
+    page = as_superuser.get(reverse(f"admin:{model}_change", args=[key]), follow=True)
     assert "Perhaps it was deleted?" in page.text
 
 
