@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.cli import query_commands, query_submission_check, transfer_commands, transfer_submission_check
-from evaluation.domain.errors import ReplayRefusal
 from evaluation.domain.smoke_test_result import SmokeTestResult
 from evaluation.formats.query.format import Query
 from evaluation.formats.registry import formats
@@ -57,7 +56,7 @@ _COMMANDS = {
 
 
 def replayable_round(name: str) -> Callable[[ReleasedRound, str | None], ReplayableRound]:
-    """Return what opens a released round of the format with this name. Raise `ReplayRefusal` where none is replayed."""
+    """Return what opens a released round of the format with this name."""
     if name == Query.name:
         from evaluation.cli.query_replay import QueryReplayableRound
 
@@ -66,10 +65,9 @@ def replayable_round(name: str) -> Callable[[ReleasedRound, str | None], Replaya
         from evaluation.cli.transfer_replay import TransferReplayableRound
 
         return TransferReplayableRound
-    raise ReplayRefusal(
-        f"rounds of the {name} format are not replayed: this command plays matches of two players again",
-        fix="play the attacks of its rules again with `gauntlet benchmark`",
-    )
+    from evaluation.cli.curves_replay import CurvesReplayableRound
+
+    return CurvesReplayableRound
 
 
 def commands_of(name: str) -> FormatCommands:

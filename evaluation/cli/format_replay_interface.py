@@ -6,7 +6,7 @@ import argparse
 import math
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,17 +47,21 @@ class ReleasedPlayer:
 
 @dataclass(frozen=True)
 class ReleasedMatch:
-    """An attack against a model or a defence, as the bundle names them. `problem` says why it cannot be replayed."""
+    """An attack against a model or a defence, as the bundle names them. `problem` says why it cannot be replayed.
+
+    An attack that the rules list has no repository.
+    """
 
     attack: ReleasedPlayer
     model: ReleasedPlayer
     samples: int
     problem: str = ""
+    listed: bool = False
 
     @property
-    def players(self) -> tuple[ReleasedPlayer, ReleasedPlayer]:
-        """Both players."""
-        return self.attack, self.model
+    def players(self) -> Mapping[str, ReleasedPlayer]:
+        """The players that have a repository, the attack first, each by its side."""
+        return {"model": self.model} if self.listed else {"attack": self.attack, "model": self.model}
 
     @property
     def name(self) -> str:
@@ -104,8 +108,8 @@ class ReplayableRound(ABC):
     matches: Sequence[ReleasedMatch]
 
     @abstractmethod
-    def replay(self, match: ReleasedMatch, attack: Path, model: Path, given: argparse.Namespace) -> Replayed:
-        """Play `match` again with these repositories. Raise `Refusal`, or `Fault`."""
+    def replay(self, match: ReleasedMatch, repositories: Sequence[Path], given: argparse.Namespace) -> Replayed:
+        """Play `match` again with the repositories of its players. Raise `Refusal`, or `Fault`."""
 
     def numbered(self, number: str) -> ReleasedMatch | None:
         """Return the match with this number on the site, None where nothing says which that is."""
@@ -120,6 +124,9 @@ class ReplayableRound(ABC):
                 raise Refusal(f"the round has no match {name}, or the table perturbed.csv is missing", fix=listing)
             return found
         attack, slash, model = name.partition("/")
+        exact = next((match for match in self.matches if match.name == name), None)
+        if exact is not None:
+            return exact
         if not slash or min(len(attack), len(model)) < _LEAST_PREFIX:
             raise Refusal(f"{name} does not name a match", fix=f"write ATTACK/MODEL; {listing}")
         near = [m for m in self.matches if m.attack.name.startswith(attack) and m.model.name.startswith(model)]

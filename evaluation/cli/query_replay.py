@@ -70,10 +70,11 @@ class QueryReplayableRound(ReplayableRound):
             return None
         return next((match for match in self.matches if match.name == named), None)
 
-    def replay(self, match: ReleasedMatch, attack: Path, model: Path, given: argparse.Namespace) -> Replayed:
+    def replay(self, match: ReleasedMatch, repositories: Sequence[Path], given: argparse.Namespace) -> Replayed:
         """Play the pieces of the match with its seed, and compare rows, images and traces with the bundle."""
         if self._bundle is None:
             raise ReplayRefusal("the bundle cannot be read")
+        attack, model = repositories
         record, pair = self._bundle.record, (match.model.name, match.attack.name)
         rules = _rules(record.head.rules)
         samples = released(self._of.images).samples(SPLIT, match.samples)

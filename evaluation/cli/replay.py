@@ -19,7 +19,7 @@ from evaluation.cli.format_replay_interface import (
 from evaluation.cli.options import submission
 from evaluation.cli.output import print_error, print_json, print_table, say
 from evaluation.cli.released_round import ReleasedRound
-from evaluation.domain.errors import ReplayRefusal
+from evaluation.domain.errors import Refusal, ReplayRefusal
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 
 SAME, DIFFERENT = 0, 1
@@ -94,15 +94,18 @@ def run(given: argparse.Namespace) -> int:
     match = round_.match(given.match)
     if match.problem:
         raise ReplayRefusal(f"{match.name} cannot be replayed: {match.problem}")
+    if match.listed and given.attack:
+        raise Refusal(f"the rules list the attack {match.attack.name}: it has no repository", fix="leave --attack out")
     of = ReleasedRound(given.directory)
     _ = of.images
     contained = given.sandbox == "docker" or bubblewrap_works()
     with ExitStack() as copies:
-        attack, model = (
-            named or copies.enter_context(repository_of(player, of, side, contained=contained))
-            for named, player, side in ((given.attack, match.attack, "attack"), (given.model, match.model, "model"))
-        )
-        found = round_.replay(match, attack, model, given)
+        named = {"attack": given.attack, "model": given.model}
+        repositories = [
+            named[side] or copies.enter_context(repository_of(player, of, side, contained=contained))
+            for side, player in match.players.items()
+        ]
+        found = round_.replay(match, repositories, given)
     if given.json:
         print_json(_as_dict(match, found))
     else:

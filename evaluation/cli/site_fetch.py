@@ -281,7 +281,7 @@ class _Fetching:
         except ReplayRefusal as refusal:
             say(f"The code is not fetched: {refusal.problem}")
             return
-        players = {player.name: player for match in matches for player in match.players}
+        players = {player.name: player for match in matches for player in match.players.values()}
         wanted: dict[tuple[str, str], list[str]] = {}
         for player in players.values():
             for each in player.submissions:

@@ -47,11 +47,12 @@ class TransferReplayableRound(ReplayableRound):
         self._record = found.record if found else None
         self.matches = _matches(self._record) if self._record else ()
 
-    def replay(self, match: ReleasedMatch, attack: Path, model: Path, given: argparse.Namespace) -> Replayed:
+    def replay(self, match: ReleasedMatch, repositories: Sequence[Path], given: argparse.Namespace) -> Replayed:
         """Run the attack on every batch and the defence on its images; compare images and labels with the bundle."""
         record = self._record
         if record is None:
             raise ReplayRefusal("the bundle cannot be read")
+        attack, model = repositories
         build = partial(build_player, sandbox=given.sandbox)
         again = TransferMatch(
             rules=record.head.rules,

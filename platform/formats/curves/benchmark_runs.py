@@ -6,8 +6,7 @@ It loads PyTorch, which takes seconds and some 200 MB: only a worker that plays 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,35 +19,13 @@ from core.errors import Fault
 from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.players import QueryPlayer as EnginePlayer
 from evaluation.domain.samples import Sample
-from evaluation.formats.curves.attacks.apgd import ApgdCe
-from evaluation.formats.curves.attacks.base import Attack
-from evaluation.formats.curves.attacks.boundary import Boundary
-from evaluation.formats.curves.attacks.deepfool import DeepFool
-from evaluation.formats.curves.attacks.evolutionary import Evolutionary
-from evaluation.formats.curves.attacks.fast_minimum_norm import FastMinimumNorm
-from evaluation.formats.curves.attacks.hop_skip_jump import HopSkipJump
-from evaluation.formats.curves.attacks.iterative import Bim, Mim
-from evaluation.formats.curves.attacks.n_attack import NAttack
-from evaluation.formats.curves.attacks.square import Square
-from evaluation.formats.curves.models.classifier import Classifier
 from evaluation.formats.curves.models.replayed_queries_check import ReplayedQueries
 from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, sandboxed
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
-from evaluation.formats.curves.runner.benchmark_run import (
-    BenchmarkRun,
-    Subject,
-    dataset_digest,
-    joined,
-    play_batch,
-    require,
-    start_images,
-)
-from evaluation.formats.curves.runner.benchmark_settings import BenchmarkSettings
+from evaluation.formats.curves.runner.listed_benchmark import attacked
 from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.scoring.curves import accuracy_by_budget, median_distance
-from evaluation.formats.curves.threat_models import Knowledge
-from formats.curves.listed_attacks import knowledge_of
 from formats.curves.models import Benchmark
 from formats.curves.player_builds import ready_player
 from submissions.models import Player
@@ -59,25 +36,11 @@ from workers.slot_device import device_of, slot
 
 log = logging.getLogger(__name__)
 
-_WITH_QUERIES = (Boundary, Evolutionary, HopSkipJump, NAttack, Square)
-_WITH_ITERATIONS = (ApgdCe, Bim, DeepFool, FastMinimumNorm, Mim)
-CLASSES: Mapping[str, type[Attack]] = {each.name: each for each in (*_WITH_QUERIES, *_WITH_ITERATIONS)}
-"""The attacks that rules may list."""
-
 _WITH_DETAIL = frozenset(
     (Reason.EXITED_IN_SETUP, Reason.CRASHED, Reason.NOT_OFFERED, Reason.SCORES_DISAGREE, Reason.INCONSISTENT)
 )
 """Reasons whose detail the team sees. That of others quotes numbers that the player sent, which could name secret
 images."""
-
-BATCH = 64
-"""Images that are attacked at once: as many as a frame has."""
-
-
-def attack_of(listed: ListedAttack) -> Attack:
-    """Return the attack that rules list. The `queries` of a white-box attack are its iterations."""
-    by_iterations: Mapping[str, Callable[[int], Attack]] = {each.name: each for each in _WITH_ITERATIONS}
-    return by_iterations[listed.name](listed.queries) if listed.name in by_iterations else CLASSES[listed.name]()
 
 
 def played(item: Benchmark, sandbox: Sandbox) -> dict[str, Any]:
@@ -94,9 +57,10 @@ def played(item: Benchmark, sandbox: Sandbox) -> dict[str, Any]:
     except ModelFailedError as error:
         require_steady(calibration(gpu=player.gpu), error.reason, gpu=player.gpu)
         detail = error.detail if error.reason in _WITH_DETAIL else ""
-        return {"reason": str(error.reason), "detail": detail, "played_at": clock.database_now()}
+        return {"seed": seed, "reason": str(error.reason), "detail": detail, "played_at": clock.database_now()}
     median = median_distance(results)
     return {
+        "seed": seed,
         "result": object_store.put(encode(results)),
         "accuracy": float(accuracy_by_budget(results, np.array([results.fixed_budget]))[0]),
         "median_distance": median if np.isfinite(median) else None,
@@ -131,26 +95,6 @@ def benchmark(
     with start() as fresh:
         replayed.ask(fresh)
     return results
-
-
-def attacked(
-    model: Classifier, samples: Sequence[Sample], attack: ListedAttack, rules: CurvesRules, *, seed: int, dataset: str
-) -> Results:
-    """Attack a model on all samples. Distances are those of the nearest adversarials of all runs of the attack."""
-    if knowledge_of(attack) not in model.offers:
-        raise ModelFailedError(Reason.NOT_OFFERED, f"{attack.name} is {knowledge_of(attack)}")
-    run = BenchmarkRun(attack_of(attack), None, attack.goal, attack.norm)
-    budgets = {attack.norm: rules.budget(attack.norm)}
-    # APGD takes one gradient more than it has iterations
-    settings = BenchmarkSettings(
-        seed=seed, batch=BATCH, query_limit=attack.queries, fixed_budgets=budgets, iterations=attack.queries + 1
-    )
-    starts = start_images(model, samples) if knowledge_of(attack) is Knowledge.DECISION else {}
-    subject = Subject(model, samples, dataset, starts=starts)
-    require(run, subject)
-    parts = [play_batch(run, subject, samples[at : at + BATCH], settings) for at in range(0, len(samples), BATCH)]
-    found = joined(parts, dataset_digest(samples))
-    return replace(found, distances=found.nearest)
 
 
 def seed_of(competition: Competition, player: Player, samples_digest: str, attack: ListedAttack) -> int:

@@ -36,6 +36,8 @@ class Benchmark(HostedItem):
     queries = models.PositiveIntegerField()
     """The most queries for one image; of a white-box attack, its iterations."""
 
+    seed = models.BigIntegerField(null=True, blank=True)
+    """What the attack drew from; None if it is not played, or was played before seeds were stored."""
     result = models.CharField(max_length=64, blank=True)
     """The digest of the results in the object store; empty if it is not played, or ended with an error."""
     reason = models.CharField(max_length=40, blank=True)

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from competitions.models import Competition, RulesVersion, SampleSet
-from competitions.origin import signed_team_slug
+from competitions.origin import signed_slug, signed_team_slug
 from competitions.sample_store import samples_of
 from core import object_store, worker_notifications
 from core.data_difference import Difference, Verified
@@ -22,7 +22,14 @@ from formats.curves import NAME, benchmark_work, requests_and_scores
 from formats.curves.best_known.best_known_check import wrong_improvements
 from formats.curves.dashboard_part import dashboard_part, preview
 from formats.curves.models import Benchmark, ModelScore
-from formats.curves.stored_results import check_size, commitment_to_field, outcome_of, ranking_value, standing_lines
+from formats.curves.stored_results import (
+    VERSION,
+    check_size,
+    commitment_to_field,
+    outcome_of,
+    ranking_value,
+    standing_lines,
+)
 from rounds.formats import Counting, LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages
 from rounds.models import Round, RoundEntry
 from rounds.planning.entries import frozen
@@ -34,7 +41,7 @@ from submissions.selectors import ready_submissions
 class CurvesRounds(LeaderboardsContinue, PlayedAlone, PlayedWhileRunning, WithoutPerturbedImages):
     """See `rounds.formats.RoundFormat`. A place follows from the accuracy under the first threat model of the rules."""
 
-    bundle_format = 1
+    bundle_format = VERSION
     publication_effect = "The leaderboards continue."
 
     def ever_played(self, source: SampleSet) -> bool:
@@ -145,15 +152,22 @@ def _head(round_: Round, rules: Mapping[str, Any]) -> dict[str, Any]:
     if round_.sample_set is None:
         raise Fault(f"{round_} has no samples")
     labels = [int(sample.label) for sample in samples_of(round_.sample_set)]
+    identity = {"version": VERSION, "competition": signed_slug(round_.competition), "round": round_.number}
     return {
         "kind": "round",
         "format": NAME,
+        **(identity if _has_seeds(round_) else {}),
         "samples": round_.commitment,
         "field": round_.field_commitment,
         "salt": round_.field_salt,
         "rules": rules,
         "labels": labels,
     }
+
+
+def _has_seeds(round_: Round) -> bool:
+    """Return whether the bundle of a round names it and its seeds, which one of an earlier version does not."""
+    return round_.bundle_format >= VERSION
 
 
 def _model_line(entry: RoundEntry, standings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -169,6 +183,10 @@ def _benchmark_line(entry: RoundEntry, played: Benchmark) -> dict[str, Any]:
         "goal": played.goal, "norm": played.norm, "queries": played.queries, "reason": played.reason,
         "results": played.result, "right": [], "distances": [],
     }  # fmt: skip
+    if _has_seeds(entry.round):
+        if played.seed is None:
+            raise Fault(f"{played} was played without a stored seed")
+        line["seed"] = str(played.seed)
     if played.result:
         found = outcome_of(played.result)
         line["right"] = found.right.tolist()

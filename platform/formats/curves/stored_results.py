@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from core import object_store
 from core.errors import Fault, Refusal
+from evaluation.formats.curves.bundle import VERSION
 from evaluation.formats.curves.bundle.size_check import check_size
 from evaluation.formats.curves.bundle.verify import commitment_to_field, ranking_value, standing_lines
 from evaluation.formats.curves.results import Booleans, Floats
@@ -16,8 +17,8 @@ from evaluation.formats.curves.scoring.curves import accuracy_by_strength
 from evaluation.formats.curves.scoring.standings import ModelStanding, budgets_of, curve_of, standing_of
 
 __all__ = [
-    "CurveOutcome", "ModelStanding", "budgets_of", "check_size", "commitment_to_field", "curve_of", "outcome_of",
-    "ranking_value", "standing_lines", "standing_under",
+    "VERSION", "CurveOutcome", "ModelStanding", "budgets_of", "check_size", "commitment_to_field", "curve_of",
+    "outcome_of", "ranking_value", "standing_lines", "standing_under",
 ]  # fmt: skip
 
 

@@ -16,9 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 import pytest
 
 from evaluation.cli import site_fetch
-from evaluation.cli.format_commands import replayable_round
 from evaluation.cli.released_round import ReleasedRound, export, git, holds
-from evaluation.domain.errors import Refusal, ReplayRefusal
+from evaluation.domain.errors import Refusal
 
 KEY = "a" * 64
 TABLE = b"pair,track\n../../../outside,untargeted\n"
@@ -276,7 +275,7 @@ def test_of_two_entries_of_a_team_one_may_not_be_released(
     two = commit("two", one)
     entries = [SimpleNamespace(team="calm", commit=made) for made in (two, one)]
     players = [SimpleNamespace(name=entry.commit, track="model", submissions=[entry]) for entry in entries]
-    round_ = SimpleNamespace(matches=[SimpleNamespace(players=players)])
+    round_ = SimpleNamespace(matches=[SimpleNamespace(players=dict(enumerate(players)))])
     monkeypatch.setattr(site_fetch, "opened", lambda *_: round_)
     site.release(bundle=sha(BUNDLE), code=KEY)
     release(one)
@@ -299,11 +298,6 @@ def test_of_two_entries_of_a_team_one_may_not_be_released(
     (tmp_path / "round" / "code" / "calm--model").mkdir()
     status, _, err = gauntlet("fetch", "digits/1", "--into", tmp_path / "round", "--code")
     assert (status, "is not a copy of" in err) == (2, True)
-
-
-def test_the_curves_format_has_no_matches_to_replay() -> None:
-    with pytest.raises(ReplayRefusal, match="rounds of the curves format are not replayed"):
-        replayable_round("curves")
 
 
 def test_the_key_may_be_that_of_the_site_on_which_an_imported_competition_was_played(

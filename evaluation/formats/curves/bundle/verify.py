@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from evaluation.bundle.canonical_json import canonical, commitment_of
-from evaluation.bundle.checked_fields import quoted
+from evaluation.bundle.checked_fields import MOST_WHOLE, quoted
 from evaluation.bundle.derived_lines import about_commitments
 from evaluation.bundle.released_sample_check import check_committed
 from evaluation.bundle.signature_check import BundleBody, Checked, Problem, Report, not_committed, verify_signed
 from evaluation.domain.errors import BundleRefusal
+from evaluation.formats.curves.bundle import VERSION
 from evaluation.formats.curves.rules import KNOWLEDGE
 from evaluation.formats.curves.scoring.standings import standing_of
 from evaluation.formats.curves.threat_models import Goal, Knowledge, Norm
@@ -27,6 +28,14 @@ Numbered: TypeAlias = tuple[int, Line]
 
 NUMBERS = ("accuracy", "clean_accuracy", "median_distance")
 """The numbers of a model under a threat model."""
+
+
+class CurvesBundle(NamedTuple):
+    """The lines of a bundle by their kinds."""
+
+    head: Line
+    models: Sequence[Line]
+    benchmarks: Sequence[Line]
 
 
 def verify(
@@ -45,22 +54,47 @@ def verify(
     """
 
     def check(body: BundleBody) -> Checked:
-        numbered = list(enumerate(body, 1))
-        try:
-            problems = list(_problems(numbered, samples, field))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            raise BundleRefusal(1, f"the lines are not those of a round of the curves format: {error!r}") from error
-        head = numbered[0][1]
-        for name, file in images:
-            problems += check_committed(head["samples"], head["labels"], name, file)
+        found, problems = _read(body, samples, field, images)
         problems += [
             Problem(1, f"{name}: rounds of the curves format have no perturbed images") for name, _ in perturbed
         ]
-        models = sum(line["kind"] == "model" for _, line in numbered)
-        counted = f"{models} models, {len(numbered) - models - 1} benchmarks"
-        return Checked(problems, (counted, *about_commitments(head["samples"], head["field"], body.snapshot)))
+        counted = f"{len(found.models)} models, {len(found.benchmarks)} benchmarks"
+        if "version" in found.head:
+            counted = f"round {found.head['round']} of {quoted(found.head['competition'])}: {counted}"
+        about = about_commitments(found.head["samples"], found.head["field"], body.snapshot)
+        return Checked(problems, (counted, *about))
 
     return verify_signed(bundle, key, samples, field, check)
+
+
+def read_signed(
+    bundle: bytes | IO[bytes], key: str | None = None, *, images: Iterable[tuple[str, IO[bytes]]] = ()
+) -> tuple[CurvesBundle | None, Report]:
+    """Read and verify a bundle; arguments and errors as for `verify`. The bundle is None where it cannot be read."""
+    found: list[CurvesBundle] = []
+
+    def check(body: BundleBody) -> Checked:
+        bundle_, problems = _read(body, None, None, images)
+        found.append(bundle_)
+        return Checked(problems, ())
+
+    report = verify_signed(bundle, key, None, None, check)
+    return (found[0] if found else None), report
+
+
+def _read(
+    body: BundleBody, samples: str | None, field: str | None, images: Iterable[tuple[str, IO[bytes]]]
+) -> tuple[CurvesBundle, list[Problem]]:
+    numbered = list(enumerate(body, 1))
+    try:
+        problems = list(_problems(numbered, samples, field))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise BundleRefusal(1, f"the lines are not those of a round of the curves format: {error!r}") from error
+    (_, head), *rest = numbered
+    for name, file in images:
+        problems += check_committed(head["samples"], head["labels"], name, file)
+    models, benchmarks = ([line for _, line in rest if line["kind"] == kind] for kind in ("model", "benchmark"))
+    return CurvesBundle(head, models, benchmarks), problems
 
 
 def commitment_to_field(rules: Line, models: Sequence[Line], salt: str) -> str:
@@ -101,11 +135,25 @@ def _problems(lines: Sequence[Numbered], samples: str | None, field: str | None)
     benchmarks = [(number, line) for number, line in body if line["kind"] == "benchmark"]
     if head["kind"] != "round" or len(models) + len(benchmarks) != len(body):
         raise ValueError("a line is of another kind")
+    _require_identity(head, benchmarks)
     yield from not_committed(head["samples"], head["field"], samples=samples, field=field)
     if commitment_to_field(head["rules"], [line for _, line in models], head["salt"]) != head["field"]:
         yield Problem(1, "the commitment to the field does not follow from the rules, the models and the salt")
     yield from _benchmark_problems(head, models, benchmarks)
     yield from _model_problems(head, models, [line for _, line in benchmarks])
+
+
+def _require_identity(head: Line, benchmarks: Sequence[Numbered]) -> None:
+    """Raise `BundleRefusal` where a bundle does not name its round, or the seed of a benchmark."""
+    if "version" not in head:
+        return
+    if head["version"] != VERSION:
+        raise BundleRefusal(1, f"it has the version {quoted(head['version'])}, and this one reads up to {VERSION}")
+    if type(head["competition"]) is not str or type(head["round"]) is not int:
+        raise BundleRefusal(1, "it does not name its competition and the number of its round")
+    for number, line in benchmarks:
+        if line["seed"] != str(int(line["seed"])) or not 0 <= int(line["seed"]) <= MOST_WHOLE:
+            raise BundleRefusal(number, "its seed is not text of a whole number of 63 bits")
 
 
 def _benchmark_problems(head: Line, models: Sequence[Numbered], benchmarks: Sequence[Numbered]) -> Iterator[Problem]:

@@ -33,6 +33,7 @@ from evaluation.formats.curves.models.classifier import Classifier, Loss
 from evaluation.formats.curves.models.sandboxed_classifier import ModelFailedError, as_images, as_pixels
 from evaluation.formats.curves.results import Results
 from evaluation.formats.curves.rules import CurvesRules, ListedAttack
+from evaluation.formats.curves.runner.listed_benchmark import attacked
 from evaluation.formats.curves.runner.results_file import encode
 from evaluation.formats.curves.scoring.curves import accuracy_by_strength
 from evaluation.formats.curves.threat_models import Capability, Goal, Knowledge, Norm, ThreatModel
@@ -194,7 +195,7 @@ def test_what_the_run_at_the_fixed_budget_finds_counts() -> None:
     listed = ListedAttack("bim", Goal.UNTARGETED, Norm.LINF, 10)
     rules = CurvesRules(shape=ImageShape(4, 4, 1), classes=2, attacks=(listed,), budget_linf=0.135)
     samples = [Sample(0, np.full(rules.shape, 128, np.uint8), label=0)]
-    found = benchmark_runs.attacked(Band(), samples, listed, rules, seed=0, dataset="grey")
+    found = attacked(Band(), samples, listed, rules, seed=0, dataset="grey")
     assert not found.tried_found.any()
     assert found.distances.tolist() == [34 / 255]
 
@@ -203,7 +204,7 @@ def test_what_is_found_after_a_hundred_iterations_counts() -> None:
     listed = ListedAttack("bim", Goal.UNTARGETED, Norm.LINF, 300)
     rules = CurvesRules(shape=ImageShape(4, 4, 1), classes=2, attacks=(listed,), budget_linf=0.135)
     samples = [Sample(0, np.full(rules.shape, 128, np.uint8), label=0)]
-    found = benchmark_runs.attacked(Lock(), samples, listed, rules, seed=0, dataset="grey")
+    found = attacked(Lock(), samples, listed, rules, seed=0, dataset="grey")
     assert not found.tried_found.any()
     assert found.distances.tolist() == [34 / 255]
     assert accuracy_by_strength(found).tolist()[-2:] == [1.0, 0.0]

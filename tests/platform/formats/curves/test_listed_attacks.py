@@ -12,8 +12,8 @@ from evaluation.formats.curves.attacks.budget_brackets import DOUBLINGS
 from evaluation.formats.curves.attacks.smallest_budget import BISECTIONS
 from evaluation.formats.curves.models.sandboxed_classifier import GRADIENT_FACTOR
 from evaluation.formats.curves.rules import KNOWLEDGE, ListedAttack
+from evaluation.formats.curves.runner.listed_benchmark import CLASSES, attack_of
 from evaluation.formats.curves.threat_models import Capability, Norm
-from formats.curves.benchmark_runs import CLASSES, attack_of
 from formats.curves.listed_attacks import ATTACKS, BUDGET_RUNS, GRADIENT_COSTS, AttackFacts
 from formats.curves.season_costs import season_quantities
 

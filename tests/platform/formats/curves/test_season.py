@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import runpy
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +20,15 @@ from pytest_django import Settings
 from accounts.models import User
 from competitions.sample_store import samples_of
 from evaluation.bundle.canonical_json import decode_line, split
+from evaluation.bundle.signing import sign
 from evaluation.cli.main import main as gauntlet
 from evaluation.formats.curves.bundle.verify import verify as verify_bundle
 from evaluation.formats.registry import find_bundled
 from formats.curves.benchmark_runs import played
 from formats.curves.models import Benchmark, ModelScore, Proof
+from formats.curves.round_format import CurvesRounds
 from rounds.models import Round
+from rounds.planning.entries import frozen
 from rounds.publishing.publication import publish
 from rounds.release.released_parts import release
 from rounds.release.signing_keys import public_key
@@ -86,7 +91,7 @@ def test_a_season(
     bundle = b"".join(client.get("/competitions/digits-curves/rounds/1/files/bundle"))
     report = verify_bundle(bundle, public_key(), samples=round_.commitment, field=round_.field_commitment)
     assert report.ok, report.problems
-    assert report.summary[0] == "2 models, 8 benchmarks"
+    assert report.summary[0] == 'round 1 of "digits-curves": 2 models, 8 benchmarks'
     path = tmp_path / "bundle.jsonl"
     path.write_bytes(bundle)
     assert gauntlet(["verify", str(path), "--key", public_key()]) == 0
@@ -95,12 +100,29 @@ def test_a_season(
     lines = [decode_line(number, line) for number, line in enumerate(split(bundle), 1)]
     assert [line["place"] for line in lines if line["kind"] == "model"] == [1, 2]
 
+    _of_a_round_frozen_earlier(round_)
     _release_images(round_, olga, bundle, client)
+    _a_benchmark_is_replayed(site, round_, olga, capfd)
     _a_proof(site, round_, good, bob, client)
 
+    _changed_scores_are_found(site)
+
+
+def _changed_scores_are_found(site: Site) -> None:
     call_command("leaderboards", "verify")
     ModelScore.objects.update(accuracy=F("accuracy") + 0.125)
     assert "accuracy do not follow from its benchmarks" in str(verify(site.competition).differences)
+
+
+def _of_a_round_frozen_earlier(round_: Round) -> None:
+    """Its bundle names neither the round nor seeds, and is written again to the same bytes."""
+    earlier = Round.objects.get(pk=round_.pk)
+    earlier.bundle_format = 1
+    signed = sign(CurvesRounds().outcome(earlier, frozen(earlier)).read(), bytes(32))
+    assert verify_bundle(signed).problems == ()
+    head, *lines = (decode_line(number, line) for number, line in enumerate(split(signed), 1))
+    assert "version" not in head
+    assert not [line for line in lines if "seed" in line]
 
 
 def _release_images(round_: Round, olga: User, bundle: bytes, client: Client) -> None:
@@ -110,6 +132,30 @@ def _release_images(round_: Round, olga: User, bundle: bytes, client: Client) ->
     assert verify_bundle(bundle, public_key(), images=[("images.zip", io.BytesIO(images))]).ok
     other = verify_bundle(bundle, public_key(), images=[("images.zip", io.BytesIO(images.replace(b"salt", b"sale")))])
     assert "images.zip cannot be read" in str(other.problems)
+
+
+def _a_benchmark_is_replayed(site: Site, round_: Round, olga: User, capfd: pytest.CaptureFixture[str]) -> None:
+    """Anyone runs an attack of the round again, from what is released, and finds the same distances."""
+    release(round_=round_, part="code", by=olga, reason="It is over.")
+    fetched = str(site.folder / "fetched")
+    round_address = f"{site.address}/competitions/digits-curves/rounds/1"
+    assert gauntlet(["fetch", round_address, "--into", fetched, "--images", "--code"]) == 0
+    replay = ["replay", "boundary-untargeted-l2/alice", "--from", fetched]
+    capfd.readouterr()
+    assert gauntlet([*replay, "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["same"]
+    distances = [each["replayed"][1] for each in found["samples"]]
+    assert len(distances) == 6
+    assert any(type(each) is float and each > 0 for each in distances)
+    other = shutil.copytree(find_bundled("numpy-classifier").repository(), site.folder / "other")
+    (other / "main.py").write_text(f"{_main()}\nserve_model(lambda images: predict(images // 8 * 8))\n")
+    assert gauntlet([*replay, "--model", str(other)]) == 1
+    assert "samples differ from the bundle" in capfd.readouterr().err
+    assert gauntlet([*replay, "--attack", "surfree"]) == 2
+    assert "leave --attack out" in capfd.readouterr().err
+    assert gauntlet(["replay", "boundary-untargeted-l2/bob", "--from", fetched]) == 3
+    assert "the model failed: crashed" in capfd.readouterr().err
 
 
 def _the_printed_command_plays_the_same(site: Site, good: Submission, capfd: pytest.CaptureFixture[str]) -> None:

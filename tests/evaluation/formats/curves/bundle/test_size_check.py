@@ -16,6 +16,7 @@ def test_a_benchmark_is_not_longer_than_it_counts() -> None:
     line = {
         "kind": "benchmark", "team": "t" * 60, "attack": "hop-skip-jump", "knowledge": "decision",
         "goal": "untargeted", "norm": "linf", "queries": 1_000_000, "reason": "", "results": "0" * 64,
+        "seed": str(2**63 - 1),
         "right": [False] * samples, "distances": distances,
     }  # fmt: skip
     most = next(models for models in range(1, 10**4) if _is_too_large(models + 1, samples))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -26,13 +27,19 @@ RULES = {
 }
 
 
-def bundle(rules: dict[str, Any] = RULES, knowledge: str = "white-box", **benchmark: Any) -> bytes:
+NAMED = {"version": 2, "competition": "digits", "round": 3}
+
+
+def bundle(
+    rules: dict[str, Any] = RULES, knowledge: str = "white-box", named: Mapping[str, Any] = {}, **benchmark: Any
+) -> bytes:
     """Return a signed bundle of one model, which the attack fooled at once on both images."""
     numbers = {"accuracy": 0.0, "clean_accuracy": 1.0, "median_distance": 0.01}
     threats = [{"knowledge": knowledge, "goal": "untargeted", "norm": "linf", **numbers}]
     model = {"kind": "model", "team": "owls", "commit": "c", "licence": "MIT", "threat_models": threats}
     head = {
-        "kind": "round", "samples": commitment_of([salted_hash(each, "salt") for each in SAMPLES]), "salt": "s",
+        **named, "kind": "round", "salt": "s",
+        "samples": commitment_of([salted_hash(each, "salt") for each in SAMPLES]),
         "rules": rules, "labels": [each.label for each in SAMPLES], "field": commitment_to_field(rules, [model], "s"),
     }  # fmt: skip
     played = {
@@ -71,6 +78,22 @@ def test_other_images_are_named() -> None:
         assert texts == ["images.zip: its samples are not those of the commitment"]
     assert "images.zip: its labels are not those of the bundle" in str(report_on(archive(SAMPLES[:1])).problems)
     assert "images.zip cannot be read" in str(report_on(io.BytesIO(b"PK")).problems)
+
+
+def test_a_bundle_names_its_round_and_the_seed_of_each_benchmark() -> None:
+    report = verify(bundle(named=NAMED, seed=str(2**63 - 1)))
+    assert (report.problems, report.summary[0]) == ((), 'round 3 of "digits": 1 models, 1 benchmarks')
+    for named, seed, text in (
+        (NAMED | {"version": 3}, "1", "it has the version 3, and this one reads up to 2"),
+        (NAMED | {"competition": 3}, "1", "it does not name its competition"),
+        (NAMED | {"round": "3"}, "1", "the number of its round"),
+        (NAMED, "01", "its seed is not text of a whole number of 63 bits"),
+        (NAMED, str(2**63), "its seed is not text"),
+        (NAMED, 1, "its seed is not text"),
+        (NAMED, "one", "invalid literal"),
+    ):
+        assert text in str(verify(bundle(named=named, seed=seed)).problems)
+    assert "KeyError('seed')" in str(verify(bundle(named=NAMED)).problems)
 
 
 def test_an_attack_counts_under_its_own_threat_model_alone() -> None:
