@@ -19,7 +19,8 @@ from evaluation.domain.errors import Refusal
 _SUBMISSIONS = 20
 """So many submissions are asked for their matches; each takes a request."""
 
-_SHORT = len("player-") + 8
+_PLAYER = "player-"
+_SHORT = len(_PLAYER) + 8
 """Characters of a player's name that tell players apart; `gauntlet replay` takes names that are cut off."""
 
 
@@ -104,7 +105,7 @@ def _released(given: argparse.Namespace) -> int:
         [
             as_it_is(text)
             for text in (
-                f"{each.attack.name[:_SHORT]}/{each.model.name[:_SHORT]}",
+                f"{_short(each.attack.name)}/{_short(each.model.name)}",
                 *(each.attack.title, each.model.title, str(each.samples), each.problem),
             )
         ]
@@ -112,6 +113,10 @@ def _released(given: argparse.Namespace) -> int:
     ]
     print_table(f"Matches in {directory}", ("match", "attack", "model", "samples", ""), rows, text=(0, 1, 2, 4))
     return 0
+
+
+def _short(name: str) -> str:
+    return name[:_SHORT] if name.startswith(_PLAYER) else name
 
 
 def _median(numbers: Any) -> str:

@@ -142,6 +142,8 @@ def _a_benchmark_is_replayed(site: Site, round_: Round, olga: User, capfd: pytes
     assert gauntlet(["fetch", round_address, "--into", fetched, "--images", "--code"]) == 0
     replay = ["replay", "boundary-untargeted-l2/alice", "--from", fetched]
     capfd.readouterr()
+    assert gauntlet(["matches", "--from", fetched]) == 0
+    assert replay[1] in capfd.readouterr().out
     assert gauntlet([*replay, "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["same"]
