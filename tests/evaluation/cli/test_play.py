@@ -61,7 +61,7 @@ def test_a_piece_of_a_given_size_plays_as_a_match_of_that_size(play: Callable[..
 
 @pytest.mark.parametrize("model", ["adversarial-logit-pairing", "frozen-noise"])
 def test_the_other_bundled_networks_play(play: Callable[..., Any], model: str) -> None:
-    result = play(model, "gaussian-noise")
+    result = play(model, "gaussian-noise", "--samples", 2, "--budget", 20)
     assert result["failures"] == []
     assert any(row["outcome"] != "clean_wrong" for row in result["samples"])
 
