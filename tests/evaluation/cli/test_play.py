@@ -47,8 +47,8 @@ def test_a_targeted_match_hides_nothing_from_the_result(play: Callable[..., Any]
 
 
 def test_it_gives_the_same_scores_for_the_same_seed(play: Callable[..., Any]) -> None:
-    first = play("plain-resnet", "boundary", "--seed", 3, out="first")
-    again = play("plain-resnet", "boundary", "--seed", 3, out="again")
+    first = play("numpy-classifier", "boundary", "--seed", 3, out="first")
+    again = play("numpy-classifier", "boundary", "--seed", 3, out="again")
     assert scores(first) == scores(again)
 
 
@@ -61,17 +61,16 @@ def test_a_piece_of_a_given_size_plays_as_a_match_of_that_size(play: Callable[..
 
 @pytest.mark.parametrize("model", ["adversarial-logit-pairing", "frozen-noise"])
 def test_the_other_bundled_networks_play(play: Callable[..., Any], model: str) -> None:
-    result = play(model, "gaussian-noise")
+    result = play(model, "gaussian-noise", "--samples", 2, "--budget", 20)
     assert result["failures"] == []
     assert any(row["outcome"] != "clean_wrong" for row in result["samples"])
 
 
-@pytest.mark.slow(30)
+@pytest.mark.slow(20)
 @pytest.mark.docker
-@pytest.mark.parametrize(("model", "attack"), [("numpy-classifier", "gaussian-noise"), ("plain-resnet", "boundary")])
-def test_both_sandboxes_give_the_same_scores(play: Callable[..., Any], model: str, attack: str) -> None:
-    process = play(model, attack, "--sandbox", "process", out="process")
-    docker = play(model, attack, "--sandbox", "docker", out="docker")
+def test_both_sandboxes_give_the_same_scores(play: Callable[..., Any]) -> None:
+    process = play("plain-resnet", "boundary", "--sandbox", "process", out="process")
+    docker = play("plain-resnet", "boundary", "--sandbox", "docker", out="docker")
     assert scores(process) == scores(docker)
 
 

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -24,6 +25,7 @@ from evaluation.domain.failure_reasons import Reason
 from evaluation.domain.images import ImageShape
 from evaluation.domain.players import Side
 from evaluation.domain.samples import Sample
+from evaluation.formats.query.catalogue import find_baseline
 from evaluation.formats.query.report import html_report as query
 from evaluation.formats.query.results import (
     AuditReport,
@@ -41,7 +43,7 @@ from evaluation.report.page import Context
 BUDGET = 60
 OPTIONS = ("--samples", "6", "--budget", str(BUDGET), "--seed", "3")
 PLAY = ("play", "--model", "numpy-classifier", "--attack", "boundary", "--track", "untargeted", *OPTIONS)
-PLAYERS = ("numpy-classifier", "plain-resnet", "boundary", "targeted-interpolation")
+PLAYERS = ("numpy-classifier", "coarse-classifier", "boundary", "targeted-interpolation")
 ADDRESS_ATTRIBUTES = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "xlink:href"}
 
 
@@ -94,7 +96,11 @@ def match(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tournament(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tournament with its report."""
     folder = tmp_path_factory.mktemp("tournament")
-    words = ("tournament", *PLAYERS, *OPTIONS, "--workers", "1", "--out", str(folder))
+    coarse = tmp_path_factory.mktemp("models") / PLAYERS[1]
+    shutil.copytree(find_baseline(PLAYERS[0]).repository(), coarse)
+    program = (coarse / "main.py").read_text()
+    (coarse / "main.py").write_text(program.replace(".reshape(n, -1)", ".reshape(n, -1).round(1)"))
+    words = ("tournament", PLAYERS[0], str(coarse), *PLAYERS[2:], *OPTIONS, "--workers", "1", "--out", str(folder))
     assert main([*words, "--report", str(folder / "report.html")]) == 0
     return folder
 
