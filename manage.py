@@ -8,7 +8,10 @@ import sys
 
 from django.core.management import execute_from_command_line
 
+from config.stack_room import with_stack_room
 
+
+@with_stack_room
 def main() -> None:
     """Run the Django command named on the command line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

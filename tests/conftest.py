@@ -22,6 +22,7 @@ from django.conf import settings as settings_of_site
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
 
+from config.stack_room import with_stack_room
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from tests.emptying import empty_databases
 from tests.order import add_marks, seconds_of, spread, together
@@ -38,13 +39,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure() -> None:
-    """Run each test in a frame that takes 1 MiB of the interpreter's stack, and another one for the calls in it.
-
-    Python 3.11 maps the stack of its frames in pieces of 16 KiB or what one frame needs. Where a call in a loop begins
-    another piece, each of them maps and unmaps it: that is a fifth of the processor time of a request to the site.
-    """
-    code = runner.runtestprotocol.__code__
-    runner.runtestprotocol.__code__ = code.replace(co_stacksize=1 << 17)
+    """Run each test with room on the interpreter's stack, as a request to the site and a task of a worker."""
+    with_stack_room(runner.runtestprotocol)
 
 
 @pytest.hookimpl(wrapper=True)

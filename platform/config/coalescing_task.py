@@ -6,6 +6,7 @@ from typing import Any
 
 from celery import Task, signals
 
+from config.stack_room import with_stack_room
 from core import clock, optional_cache
 
 SENT_AT = "gauntlet_sent_at"
@@ -24,6 +25,7 @@ class CoalescingTask(Task):  # type: ignore[misc]
     too slow to run every task at its interval, each one runs in its turn, and the queue stays short.
     """
 
+    @with_stack_room
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the task, unless it is a message that needs no run any more."""
         if self.request.called_directly:
