@@ -14,7 +14,7 @@ from competitions.models import Competition
 from competitions.services import import_competition
 from formats.transfer.tournaments.player_builds import build
 from tests.journeys.small_round import start_round, submit
-from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, content, write_repository
+from tests.platform.formats.transfer.tournaments.conftest import ADD, CHECKSUM, content, write_repository
 from tests.platform.submissions.pipeline.conftest import push_files
 
 PLAYERS = 2
@@ -33,7 +33,7 @@ def begin(by: User) -> None:
     os.environ |= {"GIT_AUTHOR_DATE": DATE, "GIT_COMMITTER_DATE": DATE}  # equal content gives an equal commit
     for number in range(PLAYERS):
         enter(competition, f"adds-{number}", "attack", ADD.replace("+ int(epsilon)", f"+ int(epsilon) - {number}"))
-        enter(competition, f"sees-{number}", "defence", BRIGHTNESS.replace("// 4", f"// {4 + number}"))
+        enter(competition, f"sees-{number}", "defence", CHECKSUM.replace("sum % 10", f"(sum + {number}) % 10"))
     start_round(competition, by, samples=SAMPLES)
 
 
