@@ -14,12 +14,24 @@ from competitions.models import Competition
 from competitions.services import import_competition
 from formats.transfer.tournaments.player_builds import build
 from tests.journeys.small_round import start_round, submit
-from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, content, write_repository
+from tests.platform.formats.transfer.tournaments.conftest import ADD, content, write_repository
 from tests.platform.submissions.pipeline.conftest import push_files
 
 PLAYERS = 2
 SAMPLES = 4
 DATE = "2026-01-01T12:00:00Z"
+
+BRIGHTNESS = """
+exec python3 - "$@" <<'END'
+import sys
+from pathlib import Path
+from PIL import Image
+source, result = sys.argv[1:]
+levels = {file.name: Image.open(file).tobytes() for file in sorted(Path(source).glob("*.png"))}
+rows = [f"{name},{sum(each) // len(each) // 4 % 10 + 1}" for name, each in levels.items()]
+Path(result).write_text("\\n".join(rows))
+END"""
+"""A defence whose labels follow from the brightness."""
 
 
 def begin(by: User) -> None:

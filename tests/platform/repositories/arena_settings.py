@@ -5,8 +5,8 @@ from __future__ import annotations
 from config.settings import *  # noqa: F403 - unchanged, except for the following
 
 ROOT_URLCONF = "arena"
-MAX_PUSH_BYTES = 80 << 20
-MAX_FILE_BYTES = 70 << 20
+MAX_PUSH_BYTES = 32 << 20
+MAX_FILE_BYTES = 30 << 20
 MAX_REFS = 60
 MAX_PUSH_REFS = 50
 LOGGING = {

@@ -161,7 +161,7 @@ def test_a_hook_without_a_site_reports_what_happened_to_the_push(tmp_path: Path,
 def test_a_large_push_needs_little_memory(arena: Site, copy: WorkingCopy, token: str) -> None:
     copy.git("push", arena.url(token), "main")
     before = peak_memory(arena)
-    copy.commit({"weights": os.urandom(50 << 20)})
+    copy.commit({"weights": os.urandom(30 << 20)})
     copy.git("-c", "core.compression=0", "push", arena.url(token), "main")
     assert peak_memory(arena) - before < 10 << 20
 

@@ -172,10 +172,10 @@ def test_it_rejects_objects_that_fail_fsck(arena: Site, copy: WorkingCopy, token
 
 def test_it_rejects_a_pack_that_is_too_large(arena: Site, copy: WorkingCopy, token: str) -> None:
     copy.git("config", "core.compression", "0")
-    copy.commit({"weights": os.urandom(81 << 20)})
+    copy.commit({"weights": os.urandom(33 << 20)})
     status, said = copy.ask("push", arena.url(token), "main")
     assert status == 1
-    assert "pack exceeds maximum allowed size (80.00 MiB)" in said
+    assert "pack exceeds maximum allowed size (32.00 MiB)" in said
     assert arena.settled() == []
 
 

@@ -13,6 +13,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
+from competitions.models import RulesVersion
 from core import worker_notifications
 from evaluation.builder.base import LogLine
 from evaluation.builder.in_place_builder import InPlaceBuilder
@@ -32,6 +33,14 @@ def notifications(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, 
     sent: list[tuple[str, dict[str, int]]] = []
     monkeypatch.setattr(worker_notifications, "_send", lambda task, keys: sent.append((task, keys)))
     return sent
+
+
+@pytest.fixture
+def rules(rules: RulesVersion) -> RulesVersion:
+    """Pieces of 5: a smoke test has two, and each starts the players."""
+    rules.values = rules.values | {"piece_samples": 5}
+    rules.save()
+    return rules
 
 
 @pytest.fixture

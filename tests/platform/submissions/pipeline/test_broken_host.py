@@ -15,6 +15,8 @@ from core.models import Event
 from evaluation.builder.base import LogLine
 from evaluation.formats.query.catalogue import find_baseline
 from evaluation.legacy.environment import IMAGE_VARIABLE, VARIABLE
+from evaluation.sandbox.base import Resources
+from formats.query.submissions import smoke_test
 from submissions import pipeline
 from submissions.models import QuotaSlot, Submission
 from tests.platform.submissions.pipeline.test_build_2018 import FILES
@@ -123,11 +125,14 @@ def test_faults_of_a_broken_host_do_not_count_towards_the_limit(
         "print('bwrap: out of order'); sys.exit(1)",
         "sys.exit(125)",
         "os.kill(os.getpid(), 9)",
-        "open('/tmp/full', 'wb').write(bytes(1 << 30))",
+        "open('/tmp/full', 'wb').write(bytes(1 << 26))",
     ],
     ids=["prints", "exits with 125", "kills itself", "fills its scratch space"],
 )
-def test_it_rejects_a_player_that_imitates_a_broken_host(submit: Submit, end: str) -> None:
+def test_it_rejects_a_player_that_imitates_a_broken_host(
+    submit: Submit, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smoke_test, "resources", lambda device: Resources(scratch_bytes=16 << 20))
     manifest = '[submission]\ntrack = "model"\nrun = "python main.py"\ntitle = "Scripted"\nlicence = "MIT"\n'
     files: Mapping[str, str] = {"submission.toml": manifest, "main.py": textwrap.dedent(f"import os, sys\n{end}\n")}
     submission = advanced(submit("model", files))

@@ -44,17 +44,9 @@ for file in Path(source).glob("*.png"):
 END"""
 """An attack that makes every image brighter by epsilon."""
 
-BRIGHTNESS = """
-exec python3 - "$@" <<'END'
-import sys
-from pathlib import Path
-from PIL import Image
-source, result = sys.argv[1:]
-levels = {file.name: Image.open(file).tobytes() for file in sorted(Path(source).glob("*.png"))}
-rows = [f"{name},{sum(each) // len(each) // 4 % 10 + 1}" for name, each in levels.items()]
-Path(result).write_text("\\n".join(rows))
-END"""
-"""A defence whose labels follow from the brightness."""
+CHECKSUM = """
+cksum "$1"/*.png | while read -r sum size file; do echo "${file##*/},$((sum % 10 + 1))"; done > "$2\""""
+"""A defence whose labels follow from the images."""
 
 
 def content() -> dict[str, Any]:

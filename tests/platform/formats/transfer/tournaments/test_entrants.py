@@ -15,7 +15,7 @@ from formats.transfer.tournaments.run_work import runs
 from formats.transfer.tournaments.selectors import current_entrants
 from submissions.models import Submission
 from tests.platform.claims import claim_run, take_run
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 from tests.platform.formats.transfer.tournaments.results import commit_all, result
 
 Submit = Callable[..., Submission]
@@ -33,7 +33,7 @@ def counting(tournament: Tournament) -> set[str]:
 
 
 def test_submissions_that_met_everybody_are_scored_over_all_batches(tournament: Tournament, submit: Submit) -> None:
-    attack, defence = submit("owls", "attack", COPY), submit("bats", "defence", BRIGHTNESS)
+    attack, defence = submit("owls", "attack", COPY), submit("bats", "defence", CHECKSUM)
     assert commit_all(tournament, share=0.5) == 4
     rows = {row.submission_id: row for row in current_entrants(tournament)}
     assert set(rows) == {attack.pk, defence.pk}
@@ -44,7 +44,7 @@ def test_submissions_that_met_everybody_are_scored_over_all_batches(tournament: 
 def test_a_new_submission_replaces_the_old_one_when_it_has_met_everybody(
     tournament: Tournament, submit: Submit
 ) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     old = submit("owls", "attack", COPY)
     commit_all(tournament)
     new = submit("owls", "attack", f"{COPY}\n# the second version")
@@ -62,7 +62,7 @@ def test_a_new_submission_replaces_the_old_one_when_it_has_met_everybody(
 
 
 def test_a_withdrawn_submission_leaves_and_the_one_before_returns(tournament: Tournament, submit: Submit) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     old, new = submit("owls", "attack", COPY), submit("owls", "attack", f"{COPY}\n# the second version")
     commit_all(tournament)
     Submission.objects.filter(pk=new.pk).update(state=Submission.State.WITHDRAWN)
@@ -72,7 +72,7 @@ def test_a_withdrawn_submission_leaves_and_the_one_before_returns(tournament: To
 
 
 def test_a_disqualified_submission_no_longer_counts_for_its_opponents(tournament: Tournament, submit: Submit) -> None:
-    defence = submit("bats", "defence", BRIGHTNESS)
+    defence = submit("bats", "defence", CHECKSUM)
     attack = submit("owls", "attack", COPY)
     commit_all(tournament)
     Submission.objects.filter(pk=attack.pk).update(disqualified_at=clock.now())
@@ -82,7 +82,7 @@ def test_a_disqualified_submission_no_longer_counts_for_its_opponents(tournament
 
 
 def test_an_attack_without_an_image_is_given_to_no_defence(tournament: Tournament, submit: Submit) -> None:
-    defence, attack = submit("bats", "defence", BRIGHTNESS), submit("owls", "attack", COPY)
+    defence, attack = submit("bats", "defence", CHECKSUM), submit("owls", "attack", COPY)
     services.advance(tournament)
     while (run := take_run()) is not None:
         run_queue.commit(run, result(run) | {"made": 0, "hashes": []})
@@ -95,7 +95,7 @@ def test_an_attack_without_an_image_is_given_to_no_defence(tournament: Tournamen
 
 
 def test_equal_content_of_two_teams_runs_once_and_both_count(tournament: Tournament, submit: Submit) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     first, second = submit("owls", "attack", COPY), submit("rats", "attack", COPY)
     assert commit_all(tournament) == 4
     rows = {row.submission_id: row for row in current_entrants(tournament)}
@@ -104,7 +104,7 @@ def test_equal_content_of_two_teams_runs_once_and_both_count(tournament: Tournam
 
 
 def test_new_rules_begin_a_new_tournament(tournament: Tournament, transfer: Competition, submit: Submit) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     submit("owls", "attack", COPY)
     commit_all(tournament)
     before = RulesVersion.objects.get(competition=transfer)
@@ -119,7 +119,7 @@ def test_new_rules_begin_a_new_tournament(tournament: Tournament, transfer: Comp
 
 
 def test_a_run_that_was_given_up_keeps_its_submission_out(tournament: Tournament, submit: Submit) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     commit_all(tournament)
     attack = submit("owls", "attack", COPY)
     services.advance(tournament)
@@ -138,10 +138,10 @@ def test_a_run_that_was_given_up_keeps_its_submission_out(tournament: Tournament
 
 
 def test_a_given_up_run_against_a_newcomer_does_not_hold_up_another_one(tournament: Tournament, submit: Submit) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     attack = submit("owls", "attack", COPY)
     commit_all(tournament)
-    late = submit("crows", "defence", BRIGHTNESS)
+    late = submit("crows", "defence", CHECKSUM)
     services.advance(tournament)
     own = DefenceRun.objects.filter(defence=late.player)
     assert own.exists()
@@ -151,7 +151,7 @@ def test_a_given_up_run_against_a_newcomer_does_not_hold_up_another_one(tourname
 
 
 def test_advancing_again_changes_nothing(tournament: Tournament, submit: Submit) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     submit("owls", "attack", COPY)
     commit_all(tournament)
     before = list(tournament.entrants.values())
@@ -160,7 +160,7 @@ def test_advancing_again_changes_nothing(tournament: Tournament, submit: Submit)
 
 
 def test_baselines_are_built_once_and_take_part(transfer: Competition, submit: Submit) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     assert (services.make_baselines(), services.make_baselines()) == (1, 0)
     tournament = services.make_tournament(transfer)
     commit_all(tournament)

@@ -23,7 +23,7 @@ from rounds.tasks import advance_round
 from submissions.models import Submission
 from tests.platform.claims import claim_run, take_run
 from tests.platform.conftest import FakeClock
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 from tests.platform.formats.transfer.tournaments.play_rounds import begin, plan
 from tests.platform.formats.transfer.tournaments.results import true_result
 from workers.lease import Heartbeat, LostClaimError
@@ -37,7 +37,7 @@ def playing(transfer: Competition, olga: User, submit: Callable[..., Submission]
     transfer.tracks.update(baselines=[])
     Competition.objects.update(new_validation_set=False)
     submit("owls", "attack", COPY)
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     round_ = plan(transfer, olga)
     begin(round_, olga, the_clock)
     tasks.advance(round_.tournament.pk)

@@ -24,7 +24,7 @@ from formats.transfer.tournaments.selectors import baseline_players, current_ent
 from formats.transfer.tournaments.tournament_verification import differing
 from submissions.models import Player, Submission
 from submissions.services import end_baseline, make_baseline
-from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, COPY, play_all
+from tests.platform.formats.transfer.tournaments.conftest import ADD, CHECKSUM, COPY, play_all
 from tests.platform.formats.transfer.tournaments.results import commit_all
 from workers.sandboxes import open_sandbox
 
@@ -35,7 +35,7 @@ Submit = Callable[..., Submission]
 def test_scores_are_those_of_the_engine_and_a_changed_one_is_found_and_repaired(
     transfer: Competition, push: Submit, tmp_path: Path
 ) -> None:
-    brighter, defence = push("owls", "attack", ADD), push("bats", "defence", BRIGHTNESS)
+    brighter, defence = push("owls", "attack", ADD), push("bats", "defence", CHECKSUM)
     targeted = push("owls", "targeted_attack", COPY)
     transfer.tracks.update(baselines=[])
     tournament = services.make_tournament(transfer)
@@ -156,7 +156,7 @@ def test_a_submission_that_was_made_a_baseline_plays_on_beside_an_older_one_of_i
 ) -> None:
     transfer.tracks.update(baselines=[])
     tournament = services.make_tournament(transfer)
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     older = submit("owls", "attack", COPY)
     commit_all(tournament)
     newer = submit("owls", "attack", "true")

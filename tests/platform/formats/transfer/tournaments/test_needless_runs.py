@@ -24,7 +24,7 @@ from formats.transfer.tournaments.selectors import AnyRun, current_entrants, ope
 from submissions.models import Player, Submission
 from submissions.services import disqualify, reinstate, withdraw
 from tests.platform.claims import claim_run, take_run
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY, content
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY, content
 from tests.platform.formats.transfer.tournaments.results import commit_all, result
 from workers.lease import Heartbeat, LostClaimError
 
@@ -68,7 +68,7 @@ def change_rules(competition: Competition, **values: object) -> RulesVersion:
 def test_a_disqualified_submission_is_run_no_more_until_it_is_reinstated(
     tournament: Tournament, submit: Submit, olga: User
 ) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     commit_all(tournament)
     attack = submit("owls", "attack", COPY)
     services.advance(tournament)
@@ -91,7 +91,7 @@ def test_a_repeat_that_was_deleted_is_requested_again_under_its_number(
 ) -> None:
     monkeypatch.setattr(run_requests, "repeats_due", lambda runs: 2)
     submit("owls", "attack", COPY)
-    defence = submit("bats", "defence", BRIGHTNESS)
+    defence = submit("bats", "defence", CHECKSUM)
     held: list[RepeatRun] = []
     while len(held) < 2:
         services.advance(tournament)
@@ -114,7 +114,7 @@ def test_a_run_of_a_withdrawn_attack_that_was_given_up_holds_up_no_repeat(
 ) -> None:
     submit("owls", "attack", COPY)
     attack = submit("rats", "attack", f"{COPY}\n# of the rats")
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     failed = DefenceRun.objects.filter(attack_run__attack=attack.player)
     while not failed.exists():
         services.advance(tournament)
@@ -129,7 +129,7 @@ def test_a_run_of_a_withdrawn_attack_that_was_given_up_holds_up_no_repeat(
 def test_a_withdrawn_defence_is_run_no_more(tournament: Tournament, submit: Submit) -> None:
     submit("owls", "attack", COPY)
     commit_all(tournament)
-    defence = submit("bats", "defence", BRIGHTNESS)
+    defence = submit("bats", "defence", CHECKSUM)
     services.advance(tournament)
     assert open_of(tournament) == (0, 2)
     withdraw(submission=defence, by=defence.submitted_by)
@@ -140,7 +140,7 @@ def test_a_withdrawn_defence_is_run_no_more(tournament: Tournament, submit: Subm
 def test_the_runs_of_a_player_that_two_teams_share_stay_while_one_of_them_takes_part(
     tournament: Tournament, submit: Submit, olga: User
 ) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     commit_all(tournament)
     first, second = submit("owls", "attack", COPY), submit("rats", "attack", COPY)
     assert first.player == second.player
@@ -157,14 +157,14 @@ def test_the_runs_of_a_player_that_two_teams_share_stay_while_one_of_them_takes_
 def test_a_submission_is_run_no_more_once_the_next_one_has_replaced_it(
     tournament: Tournament, submit: Submit, step: Callable[[Tournament], None]
 ) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     owls = submit("owls", "attack", COPY)
     commit_all(tournament)
     submit("rats", "attack", f"{COPY}\n# of the rats")
     services.advance(tournament)
     play_one()
     play_one()
-    newer = submit("bats", "defence", f"{BRIGHTNESS}\n# the second version")
+    newer = submit("bats", "defence", f"{CHECKSUM}\n# the second version")
     services.advance(tournament)
     assert open_of(tournament) == (0, 6)
     # the newer one meets the owls first, and nobody else is inside
@@ -180,7 +180,7 @@ def test_a_submission_is_run_no_more_once_the_next_one_has_replaced_it(
 def test_a_run_that_a_worker_holds_is_stopped_at_the_next_heartbeat(
     tournament: Tournament, push: Submit, olga: User
 ) -> None:
-    push("bats", "defence", BRIGHTNESS)
+    push("bats", "defence", CHECKSUM)
     attack = push("owls", "attack", "sleep 60")
     services.advance(tournament)
     held = claim_run("worker")
@@ -206,7 +206,7 @@ def test_a_run_that_a_worker_holds_is_stopped_at_the_next_heartbeat(
 def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
     tournament: Tournament, transfer: Competition, submit: Submit
 ) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     submit("owls", "attack", COPY)
     services.advance(tournament)
     held = claim_run("worker")
@@ -233,7 +233,7 @@ def test_a_superseded_leaderboard_ends_when_the_next_one_is_made(
 def test_a_leaderboard_goes_on_if_its_rules_come_into_force_again(
     tournament: Tournament, transfer: Competition, submit: Submit
 ) -> None:
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     submit("owls", "attack", COPY)
     services.advance(tournament)
     play_one()
@@ -300,7 +300,7 @@ def test_a_sweep_has_baselines_built_by_a_builder_and_advances_meanwhile(
 def test_a_commit_reads_only_the_runs_that_follow_from_it(tournament: Tournament, submit: Submit) -> None:
     """What a commit and its step read does not grow with the tournament."""
     for number in range(3):
-        submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
+        submit(f"bats-{number}", "defence", f"{CHECKSUM}\n# {number}")
         submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
     commit_all(tournament)
     submit("rats", "attack", f"{COPY}\n# of the rats")
@@ -321,7 +321,7 @@ def test_a_commit_reads_only_the_runs_that_follow_from_it(tournament: Tournament
 def test_a_sweep_reads_no_played_run_of_a_defence(tournament: Tournament, submit: Submit) -> None:
     """It finds in the totals of the pairs that nothing is lacking."""
     for number in range(2):
-        submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
+        submit(f"bats-{number}", "defence", f"{CHECKSUM}\n# {number}")
         submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
     commit_all(tournament)
     with CaptureQueriesContext(connection) as queries:
@@ -334,10 +334,10 @@ def test_the_runs_of_a_new_defence_are_requested_without_reading_those_of_others
     tournament: Tournament, submit: Submit
 ) -> None:
     for number in range(2):
-        submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
+        submit(f"bats-{number}", "defence", f"{CHECKSUM}\n# {number}")
         submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
     commit_all(tournament)
-    defence = submit("rats", "defence", f"{BRIGHTNESS}\n# of the rats").player
+    defence = submit("rats", "defence", f"{CHECKSUM}\n# of the rats").player
     assert defence is not None
     with CaptureQueriesContext(connection) as queries:
         services.advance(tournament)
@@ -352,7 +352,7 @@ def test_the_runs_of_a_new_defence_are_requested_without_reading_those_of_others
 
 def test_a_sweep_requests_a_run_that_is_lacking_among_others(tournament: Tournament, submit: Submit) -> None:
     for number in range(2):
-        submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
+        submit(f"bats-{number}", "defence", f"{CHECKSUM}\n# {number}")
         submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
     services.advance(tournament)
     while isinstance(run := claim_run("worker"), AttackRun):

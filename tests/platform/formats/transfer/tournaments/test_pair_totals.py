@@ -23,7 +23,7 @@ from formats.transfer.tournaments.selectors import AnyRun, counts_from_runs, cur
 from formats.transfer.tournaments.tournament_verification import differing
 from submissions.models import Submission
 from tests.platform.claims import claim_run
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 from tests.platform.formats.transfer.tournaments.results import claimed_runs, commit_all, true_result
 from workers.lease import LostClaimError
 
@@ -38,7 +38,7 @@ def tournament(transfer: Competition, submit: Submit) -> Tournament:
     made = services.make_tournament(transfer)
     for number in range(2):
         submit(f"owls-{number}", "attack", f"{COPY}\n# {number}")
-        submit(f"bats-{number}", "defence", f"{BRIGHTNESS}\n# {number}")
+        submit(f"bats-{number}", "defence", f"{CHECKSUM}\n# {number}")
     play(made)
     return made
 
@@ -74,7 +74,7 @@ def test_counts_seconds_and_standings_from_the_totals_are_those_from_all_runs(to
 
 
 def test_a_lost_commit_adds_nothing(tournament: Tournament, submit: Submit) -> None:
-    submit("rats", "defence", f"{BRIGHTNESS}\n# of the rats")
+    submit("rats", "defence", f"{CHECKSUM}\n# of the rats")
     services.advance(tournament)
     run = claim_run("worker")
     assert isinstance(run, DefenceRun)
@@ -117,7 +117,7 @@ def test_a_ranking_reads_no_run_of_a_defence(tournament: Tournament) -> None:
 def test_only_the_last_run_of_a_pair_is_followed_by_a_step(
     tournament: Tournament, submit: Submit, notifications: Sent
 ) -> None:
-    submit("rats", "defence", f"{BRIGHTNESS}\n# of the rats")
+    submit("rats", "defence", f"{CHECKSUM}\n# of the rats")
     services.advance(tournament)
     followed = []
     while isinstance(run := claim_run("worker"), DefenceRun):
@@ -169,7 +169,7 @@ def test_runs_of_one_pair_that_are_committed_at_the_same_time_are_all_counted(
     submit("owls", "attack", COPY)
     tournament = services.make_tournament(transfer)
     commit_all(tournament)
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     services.advance(tournament)
     held = [claim_run(f"worker-{number}") for number in range(2)]
     start = Barrier(2)

@@ -15,7 +15,7 @@ from formats.transfer.tournaments.player_builds import ready_player
 from submissions import pipeline, smoke_test_pictures, state_timeouts
 from submissions.models import Submission
 from submissions.selectors import whole_log
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 from tests.platform.printed_command import rows_of, rows_of_the_printed_command
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +48,7 @@ def test_submissions_become_players_and_the_printed_command_repeats_the_smoke_te
     assert attack.player is not None
     assert (attack.player.title, attack.player.command) == ("owls 1", ["run.sh"])
     assert ready_player(attack.player, print).digest == attack.player.digest
-    defence, log = advanced(push("bats", "defence", BRIGHTNESS))
+    defence, log = advanced(push("bats", "defence", CHECKSUM))
     assert defence.state == "ready", log
     build = defence.builds.get()
     assert [(each.perturbed, each.clean_label is None) for each in smoke_test_pictures.kept(build)] == [

@@ -13,14 +13,14 @@ from formats.transfer.tournaments import engine_runs, run_queue, services
 from formats.transfer.tournaments.models import AttackRun, DefenceRun, RepeatRun
 from submissions.models import Submission
 from tests.platform.claims import take_run
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 
 
 @pytest.mark.parametrize("baselines", [[], ["noop"]])
 def test_a_run_reads_its_rules_once_and_hashes_a_repository_once(
     transfer: Competition, push: Callable[..., Submission], reads: Counter[str], baselines: list[str]
 ) -> None:
-    push("bats", "defence", BRIGHTNESS)
+    push("bats", "defence", CHECKSUM)
     transfer.tracks.filter(name="attack").update(baselines=baselines)
     if not baselines:
         push("owls", "attack", COPY)

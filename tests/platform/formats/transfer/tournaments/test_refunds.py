@@ -21,7 +21,7 @@ from submissions.models import Submission
 from submissions.quota_ledger_check import differing_slots
 from submissions.services import end_baseline, make_baseline, withdraw
 from tests.platform.claims import take_runs
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 from tests.platform.formats.transfer.tournaments.results import commit_all, result
 from tests.platform.slots import slot_of, use_slot
 from workers.work_item_queue import take
@@ -71,7 +71,7 @@ def wait(*submissions: Submission, longer_than: timedelta = OVERDUE) -> None:
 def test_an_attack_whose_run_is_given_up_is_refunded_and_stays_in_the_queue(
     tournament: Tournament, charged: Submit, caplog: pytest.LogCaptureFixture
 ) -> None:
-    defence = charged("bats", "defence", BRIGHTNESS)
+    defence = charged("bats", "defence", CHECKSUM)
     commit_all(tournament)
     attack, copy = charged("owls", "attack", COPY), charged("rats", "attack", COPY)
     services.advance(tournament)
@@ -101,10 +101,10 @@ def test_each_is_refunded_once_however_many_runs_are_given_up(tournament: Tourna
 def test_a_defence_is_refunded_and_the_attack_that_has_a_score_keeps_its_slot(
     tournament: Tournament, charged: Submit
 ) -> None:
-    charged("bats", "defence", BRIGHTNESS)
+    charged("bats", "defence", CHECKSUM)
     attack = charged("owls", "attack", COPY)
     commit_all(tournament)
-    defence = charged("crows", "defence", f"{BRIGHTNESS}\n# of the crows")
+    defence = charged("crows", "defence", f"{CHECKSUM}\n# of the crows")
     services.advance(tournament)
     fail(DefenceRun.objects.filter(defence=defence.player).first())
     assert (slot_of(attack), slot_of(defence)) == (USED, FAULT)
@@ -114,10 +114,10 @@ def test_a_defence_is_refunded_and_the_attack_that_has_a_score_keeps_its_slot(
 def test_both_are_refunded_if_both_are_new(tournament: Tournament, charged: Submit) -> None:
     inside = [
         charged("rats", "attack", f"{COPY}\n# of the rats"),
-        charged("crows", "defence", f"{BRIGHTNESS}\n# crows"),
+        charged("crows", "defence", f"{CHECKSUM}\n# crows"),
     ]
     commit_all(tournament)
-    attack, defence = charged("owls", "attack", COPY), charged("bats", "defence", BRIGHTNESS)
+    attack, defence = charged("owls", "attack", COPY), charged("bats", "defence", CHECKSUM)
     services.advance(tournament)
     for run in take_runs():
         if isinstance(run, AttackRun):
@@ -140,7 +140,7 @@ def test_one_that_does_not_count_now_keeps_its_slot(tournament: Tournament, char
 def test_runs_of_rounds_ended_leaderboards_and_repeats_refund_nothing(tournament: Tournament, charged: Submit) -> None:
     attack = charged("owls", "attack", COPY)
     services.advance(tournament)
-    defence = charged("bats", "defence", BRIGHTNESS)
+    defence = charged("bats", "defence", CHECKSUM)
     assert defence.player is not None
     repeat = RepeatRun.objects.create(tournament=tournament, defence=defence.player, number=0)
     fail(repeat)
@@ -155,7 +155,7 @@ def test_runs_of_rounds_ended_leaderboards_and_repeats_refund_nothing(tournament
 def test_one_that_was_not_played_within_seven_days_is_refunded_once_and_continues(
     tournament: Tournament, charged: Submit, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    defence = charged("bats", "defence", BRIGHTNESS)
+    defence = charged("bats", "defence", CHECKSUM)
     commit_all(tournament)
     attack = charged("owls", "attack", COPY)
     services.advance(tournament)

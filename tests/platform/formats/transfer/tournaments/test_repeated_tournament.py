@@ -8,7 +8,7 @@ from competitions.formats import competition_formats
 from competitions.models import Competition
 from formats.transfer.tournaments import services
 from submissions.models import Submission
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 from tests.platform.formats.transfer.tournaments.results import commit_all
 
 
@@ -21,7 +21,7 @@ def test_the_tournament_is_played_again(transfer: Competition, submit: Callable[
     tournament = services.make_tournament(transfer)
     assert sentence() == "No submission is evaluated again."
     submit("owls", "attack", COPY)
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     played = commit_all(tournament)
     assert played == 4
     assert sentence() == "2 submissions are evaluated again: about 1 min of worker time.", "four runs of two seconds"

@@ -12,11 +12,12 @@ from competitions.models import Competition
 from evaluation.formats.transfer.results import NO_LABEL, RepeatCounts
 from formats.transfer.tournaments import run_queue, services
 from formats.transfer.tournaments.boards import board_of
-from formats.transfer.tournaments.engine_runs import batches_of, comparisons, play, play_repeat
+from formats.transfer.tournaments.engine_runs import batches_of, comparisons, play_repeat
 from formats.transfer.tournaments.models import DefenceRun, RepeatRun, Run, Tournament
 from submissions.models import Submission
 from tests.platform.claims import claim_run
-from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, play_all
+from tests.platform.formats.transfer.tournaments.conftest import ADD, CHECKSUM, COPY, play_all
+from tests.platform.formats.transfer.tournaments.results import claimed_runs, result, true_result
 
 Submit = Callable[..., Submission]
 
@@ -28,18 +29,34 @@ for file in "$1"/*.png; do echo "$(basename "$file"),1"; done > "$2\""""
 
 
 @pytest.fixture
-def tournament(transfer: Competition, push: Submit) -> Tournament:
+def tournament(transfer: Competition, submit: Submit) -> Tournament:
+    """The tournament of two attacks and a defence, before anything is played; its runs get made-up results."""
+    transfer.tracks.update(baselines=[])
+    submit("ants", "attack", ADD)
+    submit("cats", "attack", COPY)
+    submit("bats", "defence", CHECKSUM)
+    return services.make_tournament(transfer)
+
+
+@pytest.fixture
+def real_tournament(transfer: Competition, push: Submit) -> Tournament:
     """The tournament of an attack, a defence and the baseline, before anything is played."""
     push("ants", "attack", ADD)
-    push("bats", "defence", BRIGHTNESS)
+    push("bats", "defence", CHECKSUM)
     services.make_baselines()
     return services.make_tournament(transfer)
 
 
+def commit_all(tournament: Tournament) -> None:
+    """Commit made-up results of everything that waits, with labels that follow from the contents, and equal repeats."""
+    for run in claimed_runs(tournament):
+        run_queue.commit(run, result(run) if isinstance(run, RepeatRun) else true_result(run))
+
+
 def test_a_deterministic_defence_gives_every_repeated_image_the_same_label(
-    transfer: Competition, tournament: Tournament
+    transfer: Competition, real_tournament: Tournament
 ) -> None:
-    play_all(tournament)
+    play_all(real_tournament)
     [repeat] = RepeatRun.objects.all()
     assert repeat.state == Run.State.PLAYED
     assert len(repeat.images) == 4  # a batch, of the six samples
@@ -57,7 +74,7 @@ def test_it_waits_until_every_other_run_of_the_defence_is_played(tournament: Tou
         if run is None:
             break
         order.append(type(run))
-        run_queue.commit(run, play(run, threading.Event()))
+        run_queue.commit(run, result(run))
     assert order.count(RepeatRun) == 1
     assert order.index(RepeatRun) == len(order) - 1
 
@@ -65,7 +82,7 @@ def test_it_waits_until_every_other_run_of_the_defence_is_played(tournament: Tou
 def test_they_are_requested_from_labels_of_runs_that_left_an_image_out_and_the_counts_of_others(
     tournament: Tournament,
 ) -> None:
-    play_all(tournament)
+    commit_all(tournament)
     RepeatRun.objects.all().delete()
     first = DefenceRun.objects.earliest("pk")
     DefenceRun.objects.filter(pk=first.pk).update(labels=[NO_LABEL] * len(first.labels), labelled=0)
@@ -77,13 +94,13 @@ def test_they_are_requested_from_labels_of_runs_that_left_an_image_out_and_the_c
 
 
 def test_advancing_again_requests_no_further_repeat(tournament: Tournament) -> None:
-    play_all(tournament)
+    commit_all(tournament)
     services.advance(tournament)
     assert RepeatRun.objects.count() == 1
 
 
 def test_labels_that_were_right_only_in_the_original_runs_are_found(transfer: Competition, push: Submit) -> None:
-    push("ants", "attack", ADD)
+    push("ants", "attack", COPY)
     push("bats", "defence", ZERO)
     services.make_baselines()
     tournament = services.make_tournament(transfer)
@@ -103,7 +120,7 @@ def test_labels_that_were_right_only_in_the_original_runs_are_found(transfer: Co
 
 
 def test_it_compares_the_host_that_labelled_first_with_its_own(tournament: Tournament) -> None:
-    play_all(tournament)
+    commit_all(tournament)
     repeat = RepeatRun.objects.select_related("defence__repository").get()
     first, second = DefenceRun.objects.filter(defence=repeat.defence).order_by("pk")[:2]
     DefenceRun.objects.filter(pk=first.pk).update(worker="first/0")
@@ -124,7 +141,7 @@ def test_it_compares_the_host_that_labelled_first_with_its_own(tournament: Tourn
 def test_the_board_the_csv_the_api_and_the_submission_say_it(
     transfer: Competition, tournament: Tournament, client: Client
 ) -> None:
-    play_all(tournament)
+    commit_all(tournament)
     assert "inconsistent" not in client.get("/competitions/transfer/leaderboards/defence").content.decode()
     RepeatRun.objects.update(changed=4, lost=4, gained=0, images=[[1, 0]] * 20)
     assert (

@@ -21,7 +21,7 @@ from rounds.release.released_parts import open_part, release
 from rounds.release.signing_keys import public_key
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
-from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS
+from tests.platform.formats.transfer.tournaments.conftest import ADD, CHECKSUM
 from tests.platform.formats.transfer.tournaments.play_rounds import begin, plan, play
 
 DICE = ADD.replace("import sys", "import random, sys").replace("level + int(epsilon)", "level + random.randrange(9)")
@@ -33,7 +33,7 @@ def directory(
 ) -> Path:
     """What `gauntlet fetch` makes of a round of two attacks, a defence and a baseline."""
     the_clock.at = timezone.now()
-    sent = [push("owls", "attack", ADD), push("cats", "attack", DICE), push("bats", "defence", BRIGHTNESS)]
+    sent = [push("owls", "attack", ADD), push("cats", "attack", DICE), push("bats", "defence", CHECKSUM)]
     services.make_baselines()
     the_clock.at = timezone.now()
     round_ = plan(transfer, olga)

@@ -22,7 +22,7 @@ from rounds.publishing.publication import publish
 from rounds.release.released_parts import release, released_entries, released_tags, withdraw
 from submissions.models import Submission
 from tests.platform.conftest import FakeClock
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 from tests.platform.formats.transfer.tournaments.play_rounds import begin, plan, play
 
 Submit = Callable[..., Submission]
@@ -35,7 +35,7 @@ def test_code_is_released_of_entries_whose_licence_is_open_source_or_confirmed(
     """A licence that is not known to be open source is, once an organiser confirms it; places do not depend on it."""
     Competition.objects.update(licence_policy=Competition.LicencePolicy.OPEN_SOURCE)
     the_clock.at = timezone.now()
-    attack, defence = push("owls", "attack", COPY), push("bats", "defence", BRIGHTNESS)
+    attack, defence = push("owls", "attack", COPY), push("bats", "defence", CHECKSUM)
     other = push("cats", "attack", f"{COPY} # cats")
     Submission.objects.filter(pk=defence.pk).update(licence="LicenseRef-ours")
     Submission.objects.filter(pk=other.pk).update(licence="")

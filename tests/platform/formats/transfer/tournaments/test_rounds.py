@@ -43,7 +43,7 @@ from rounds.site_verification import verify
 from submissions.models import Player, Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
-from tests.platform.formats.transfer.tournaments.conftest import ADD, BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import ADD, CHECKSUM, COPY
 from tests.platform.formats.transfer.tournaments.play_rounds import begin, plan, play
 from workers.models import Worker
 
@@ -76,7 +76,7 @@ def playable(transfer: Competition, olga: User, push: Submit, the_clock: FakeClo
 def _planned(transfer: Competition, olga: User, submit: Submit, the_clock: FakeClock) -> Round:
     the_clock.at = timezone.now()
     submit("owls", "attack", ADD)
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     submit("bats", "targeted_attack", COPY)
     services.make_baselines()
     the_clock.at = timezone.now()

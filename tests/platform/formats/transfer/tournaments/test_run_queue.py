@@ -24,7 +24,7 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun, stuck_runs
 from submissions.models import Submission
 from tests.platform.claims import claim_run
 from tests.platform.conftest import FakeClock
-from tests.platform.formats.transfer.tournaments.conftest import BRIGHTNESS, COPY
+from tests.platform.formats.transfer.tournaments.conftest import CHECKSUM, COPY
 from tests.platform.formats.transfer.tournaments.results import result
 from workers import tasks
 from workers.fault_record import PAUSES
@@ -220,7 +220,7 @@ def test_the_later_team_pays_for_the_runs_of_a_defence(tournament: Tournament, s
     for _ in range(2):
         run = claimed()
         run_queue.commit(run, result(run))
-    submit("bats", "defence", BRIGHTNESS)
+    submit("bats", "defence", CHECKSUM)
     services.advance(tournament)
     labelling = claim_run("host/0")
     assert labelling is not None
