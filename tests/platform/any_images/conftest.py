@@ -89,7 +89,7 @@ class Site:
         text = f"[competition]\nstarts_at = {start}\nends_at = {end}\n{head}" + tomli_w.dumps(
             {
                 "rules": {"name": "colours", "shape": [side, side, 3], "classes": 3, "query_budget": 30,
-                          "piece_samples": 6, "opponents": 2},
+                          "piece_samples": 3, "opponents": 2},
                 "tracks": {kind: {"title": kind, "baselines": (baselines or {}).get(kind, [])}
                            for kind in ("model", "untargeted", "targeted")},
                 "sample_sets": [
