@@ -33,7 +33,6 @@ every_program = pytest.mark.parametrize(
 )
 
 
-
 def shrink(images: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     """Return images (..., 64, 64, 3) with every second pixel of each row and column where `side` is 32."""
     step = 64 // side
