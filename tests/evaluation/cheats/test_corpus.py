@@ -32,6 +32,7 @@ from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from evaluation.sandbox.docker_sandbox import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
+from evaluation.sandbox.player_root import Mount, mounts
 from evaluation.sandbox.process_sandbox import ProcessSandbox
 from tests.evaluation.cheats.notes import in_turn
 
@@ -132,10 +133,10 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture(autouse=True)
 def _own_packages_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Level the interpreter's packages, where a cheat leaves notes: `test_channels` levels all that a player sees."""
-    seen = process_sandbox.mounts
+    prefix = Path(sys.prefix).resolve()
 
-    def packages(*words: Any) -> list[tuple[str, Path | None]]:
-        found = [(place, source) for place, source in seen(*words) if source == Path(sys.prefix)]
+    def packages(visible: list[Path], hidden: tuple[Path, ...]) -> list[Mount]:
+        found = [mount for mount in mounts(visible, hidden) if mount[1] and prefix.is_relative_to(mount[1])]
         assert found
         return found
 
