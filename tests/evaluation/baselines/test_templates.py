@@ -32,7 +32,8 @@ def checked(template: Template) -> bool:
 
     The program of a track is the same in every framework, and networks give the same answers.
     """
-    return template.framework.name == "numpy" or template.track in ("model", "untargeted")
+    alike = template.framework.gradients and template.framework.name != "numpy"
+    return not alike or template.track in ("model", "untargeted")
 
 
 @pytest.mark.parametrize("template", [each for each in HERE if checked(each)], ids=named)
@@ -77,7 +78,9 @@ def test_the_network_of_onnx_runtime_is_that_of_the_others(tmp_path: Path) -> No
         assert values.astype("<f4").tobytes() in model
 
 
-@pytest.mark.parametrize("framework", sorted({each.framework.name for each in HERE} - {"numpy"}))
+@pytest.mark.parametrize(
+    "framework", sorted({each.framework.name for each in HERE if each.framework.gradients} - {"numpy"})
+)
 def test_networks_of_all_frameworks_give_the_same_scores_and_gradients(framework: str, tmp_path: Path) -> None:
     networks = []
     for name in ("numpy", framework):
