@@ -177,6 +177,20 @@ def test_its_digest_is_that_of_the_assembled_tree(baseline: Baseline, tmp_path: 
     assert tree_digest(tmp_path) == baseline.digest == tree_digest(baseline.repository()) == DIGESTS[baseline.name]
 
 
+def test_an_attack_for_tiny_imagenet_is_that_for_digits_with_other_weights_and_radii() -> None:
+    def program(files: Path) -> dict[str, bytes]:
+        return {file.name: file.read_bytes() for file in files.glob("*.py") if file.name != "surrogates.py"}
+
+    names = {each.name for each in baselines() if each.name.startswith("compact-") and each.track != TrackName.MODEL}
+    assert len(names) == 16
+    for name in names:
+        own, other = (find_baseline(one).repository() for one in (name, name.removeprefix("compact-")))
+        assert program(own) == program(other)
+        assert (own / "requirements.txt").read_bytes() == (other / "requirements.txt").read_bytes()
+        for files in ("*.py", "*.safetensors"):
+            assert {file.name for file in own.glob(files)} == {file.name for file in other.glob(files)}
+
+
 def test_a_package_that_gauntlet_does_not_need_is_a_requirement(monkeypatch: pytest.MonkeyPatch) -> None:
     packages = {"efficientnet-lite0": PACKAGE} | {name: variant.package for name, variant in VARIANTS.items()}
     for package in packages.values():

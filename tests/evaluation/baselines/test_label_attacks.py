@@ -131,7 +131,7 @@ def test_it_goes_on_from_the_first_start_that_is_adversarial(loaded_main: LoadMa
     def answer(queried: Floats) -> int:
         return int(np.abs(queried - last).mean() < near)
 
-    handle = handle_of(answer, image, target=target, budget=150)
+    handle = handle_of(answer, image, target=target, budget=100)
     run(loaded_main, name, handle, image)
     assert handle.best is not None
     assert handle.best_distance < label_steps.length(last - image) / 255

@@ -27,7 +27,16 @@ def named(template: Template) -> str:
     return f"{template.framework.name}-{template.track}"
 
 
-@pytest.mark.parametrize("template", HERE, ids=named)
+def checked(template: Template) -> bool:
+    """Whether it is played: all tracks in numpy, and in others those that ask for scores alone, and for gradients.
+
+    The program of a track is the same in every framework, and networks give the same answers.
+    """
+    alike = template.framework.gradients and template.framework.name != "numpy"
+    return not alike or template.track in ("model", "untargeted")
+
+
+@pytest.mark.parametrize("template", [each for each in HERE if checked(each)], ids=named)
 def test_it_passes_its_check(template: Template, tmp_path: Path) -> None:
     directory = tmp_path / "mine"
     assert main(["new", template.track, str(directory), "--template", template.framework.name]) == 0
@@ -67,6 +76,31 @@ def test_the_network_of_onnx_runtime_is_that_of_the_others(tmp_path: Path) -> No
     model = (tmp_path / "model.onnx").read_bytes()
     for values in weights(find_template("numpy", "model"), tmp_path / "numpy").values():
         assert values.astype("<f4").tobytes() in model
+
+
+@pytest.mark.parametrize(
+    "framework", sorted({each.framework.name for each in HERE if each.framework.gradients} - {"numpy"})
+)
+def test_networks_of_all_frameworks_give_the_same_scores_and_gradients(framework: str, tmp_path: Path) -> None:
+    networks = []
+    for name in ("numpy", framework):
+        find_template(name, "model").assemble(tmp_path / name)
+        path = tmp_path / name / "network.py"
+        spec = importlib.util.spec_from_file_location(f"network_in_{name}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        networks.append(importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(networks[-1])
+    rng = np.random.default_rng(0)
+    weighted = rng.standard_normal((3, 10)).astype(np.float32)
+    levels = rng.integers(0, 256, (3, 64, 64, 3), np.uint8)
+    for images in (levels, levels + np.float32(0.25), levels - 0.25):
+        expected, found = (network.scores(images) for network in networks)
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+        expected, found = (network.gradients(images, weighted) for network in networks)
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6)
 
 
 def weights(template: Template, directory: Path) -> dict[str, NDArray[np.float32]]:

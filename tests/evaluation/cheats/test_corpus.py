@@ -8,6 +8,7 @@ plays in the quicker one.
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -26,10 +27,12 @@ from evaluation.domain.samples import Sample
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.play_match import Played, play
 from evaluation.protocol import model_time
+from evaluation.sandbox import process_sandbox
 from evaluation.sandbox.base import Resources, Sandbox
 from evaluation.sandbox.bubblewrap import bubblewrap_works
 from evaluation.sandbox.docker_sandbox import RUNNER_LABEL, DockerSandbox
 from evaluation.sandbox.host_process import runner_label
+from evaluation.sandbox.player_root import Mount, mounts
 from evaluation.sandbox.process_sandbox import ProcessSandbox
 from tests.evaluation.cheats.notes import in_turn
 
@@ -125,6 +128,19 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="cheat-") as directory:
         monkeypatch.setattr(tempfile, "tempdir", directory)
         yield Path(directory)
+
+
+@pytest.fixture(autouse=True)
+def _own_packages_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Level the interpreter's packages, where a cheat leaves notes: `test_channels` levels all that a player sees."""
+    prefix = Path(sys.prefix).resolve()
+
+    def packages(visible: list[Path], hidden: tuple[Path, ...]) -> list[Mount]:
+        found = [mount for mount in mounts(visible, hidden) if mount[1] and prefix.is_relative_to(mount[1])]
+        assert found
+        return found
+
+    monkeypatch.setattr(process_sandbox, "mounts", packages)
 
 
 def own_processes() -> set[str]:

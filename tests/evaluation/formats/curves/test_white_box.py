@@ -93,7 +93,7 @@ def test_what_an_attack_adds_is_an_adversarial_image_within_its_budget(attack: A
     model = LinearModel(seed=1, spread=0.1)
     smallest = model.smallest(norm).float()
     constrained = attack in CONSTRAINED
-    for times in (0.999, 1.5, 4.0):
+    for times in (0.999, 1.5, 4.0) if constrained else (4.0,):
         budgets = times * smallest if constrained else torch.full_like(smallest, torch.inf)
         batch = model.batch(attack, norm, budgets=budgets)
         attack.run(batch)
