@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
 
 from core import clock
-from formats.query.matches.models import Match
-from formats.query.matches.piece_queue import PLAYED_WITH, Claim, claim_next, waiting_for
+from formats.query.matches.models import Match, Piece, SampleResult
+from formats.query.matches.piece_queue import OPEN_MATCH, PLAYED_WITH, Claim, claim_next, waiting_for
+from formats.query.matches.piece_result import PlayedPiece, sum_audits
+from formats.query.matches.signals import match_ended
 from formats.query.matches.waiting_teams import IN_ORDER
 from formats.transfer.tournaments import run_queue
 from formats.transfer.tournaments.models import Run
@@ -14,8 +23,10 @@ from formats.transfer.tournaments.selectors import KINDS, AnyRun
 from workers import queue
 from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
+from workers.team_queue_order import charge_all
 from workers.work_item_models import WorkItem
 from workers.work_item_queue import take, with_items
+from workers.work_kind_interface import Held
 from workers.worker_loop import hold
 
 
@@ -41,6 +52,72 @@ def claimed_pieces(worker: Worker) -> Iterator[Claim]:
             assert take(piece, clock.database_now(), worker=worker)
             Match.objects.filter(pk=piece.match_id, state=Match.State.WAITING).update(state=Match.State.PLAYING)
             yield Claim(piece, worker)
+
+
+@transaction.atomic
+def play_waiting(worker: Worker, play: Callable[[Claim], PlayedPiece]) -> int:
+    """Let `worker` play all pieces that wait at once; return how many.
+
+    It writes the rows that claims and `piece_queue.commit` would write one by one, in a few statements. For tests of
+    what follows from results; their audits are done.
+    """
+    now = clock.database_now()
+    joined = [f"match__{name}" for name in PLAYED_WITH]
+    waiting = list(waiting_for(worker).select_related("match", *joined).order_by(*IN_ORDER))
+    rows, same = [], defaultdict(list)
+    for piece in waiting:
+        played = play(Claim(piece, worker))
+        assert not played.kept
+        columns = {
+            "seconds": played.seconds,
+            "model_seconds": played.model_seconds,
+            "calibration": worker.factor(gpu=piece.match.model.gpu),
+            "artefact": played.artefact,
+            "audit": asdict(played.audit),
+            "failures": played.failures,
+        }
+        same[json.dumps(columns)].append(piece.pk)
+        rows += [
+            SampleResult(
+                match_id=piece.match_id,
+                piece=piece,
+                sample=row.sample,
+                outcome=str(row.outcome),
+                distance=row.distance,
+                worst_case=row.worst_case,
+                queries=row.queries,
+                seconds=row.seconds,
+                reason=str(row.reason or ""),
+                found_label=row.found_label,
+            )
+            for row in played.samples
+        ]
+    SampleResult.objects.bulk_create(rows)
+    claimed = {"worker": worker, "worker_class": worker.worker_class, "fence": F("fence") + 1, "claimed_at": now}
+    for columns_of_them, keys in same.items():
+        values = claimed | json.loads(columns_of_them) | {"state": Piece.State.PLAYED, "played_at": now}
+        Piece.objects.filter(pk__in=keys).update(**values, paused_until=None)
+    _finish({piece.match_id for piece in waiting}, now)
+    charge_all((Held(piece.priority, piece.entry_id, now) for piece in waiting), now)
+    return len(waiting)
+
+
+def _finish(matches: set[int], now: datetime) -> None:
+    """Finish those of `matches` whose pieces are all played."""
+    open_matches = Match.objects.filter(pk__in=matches, state__in=OPEN_MATCH)
+    states: dict[int, list[tuple[str, dict[str, int]]]] = defaultdict(list)
+    for key, state, audit in Piece.objects.filter(match__in=open_matches).values_list("match", "state", "audit"):
+        states[key].append((state, audit))
+    ended = defaultdict(list)
+    for key, pieces in states.items():
+        if all(state == Piece.State.PLAYED for state, _ in pieces):
+            ended[json.dumps(sum_audits(audit for _, audit in pieces))].append(key)
+    for audit_of_them, keys in ended.items():
+        values = {"state": Match.State.PLAYED, "audit": json.loads(audit_of_them), "finished_at": now}
+        Match.objects.filter(pk__in=keys).update(**values)
+    open_matches.filter(state=Match.State.WAITING).update(state=Match.State.PLAYING)
+    if ended:
+        match_ended.send(Match)
 
 
 def hold_piece(worker: Worker, heartbeat: WorkerHeartbeat) -> Claim:

@@ -19,7 +19,6 @@ from competitions.sample_store import keep_samples, worst_cases
 from core import clock, object_store, worker_notifications
 from evaluation.formats.query.results import AuditReport, Outcome, RefereedSample
 from evaluation.formats.query.rules import QueryRules
-from formats.query.matches import piece_queue
 from formats.query.matches.models import Piece
 from formats.query.matches.piece_queue import Claim
 from formats.query.matches.piece_result import PlayedPiece
@@ -31,7 +30,7 @@ from rounds.planning.freeze import freeze
 from rounds.planning.plan import plan_round
 from rounds.running import lifecycle
 from submissions.models import Player, Submission
-from tests.platform.claims import claimed_pieces
+from tests.platform.claims import play_waiting
 from workers.models import Worker
 
 if TYPE_CHECKING:
@@ -66,17 +65,13 @@ class RoundFixture:
     known: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def player(self, kind: str, number: int, baseline: str = "constant") -> Player:
-        return Player.objects.get_or_create(
-            competition=self.competition,
-            track_name=kind,
-            digest=digest_of(kind, number),
-            defaults={
-                "title": f"{kind} {number}",
-                "command": ["python", "main.py"],
-                "baseline": baseline,
-                "created_at": clock.now(),
-            },
-        )[0]
+        known = Player.objects.filter(
+            competition=self.competition, track_name=kind, digest=digest_of(kind, number)
+        ).first()
+        if known is None:
+            known = self._new_player(kind, number, baseline)
+            known.save()
+        return known
 
     def entry(self, slug: str) -> Entry:
         team, _ = Team.objects.get_or_create(slug=slug, defaults={"name": slug.title(), "created_at": clock.now()})
@@ -89,25 +84,67 @@ class RoundFixture:
         repository, _ = Repository.objects.get_or_create(
             entry=self.entry(slug), track=self.tracks[kind], defaults={"created_at": clock.now()}
         )
-        serial = next(self.numbers)
-        return Submission.objects.create(
+        made = self._new_submission(f"{slug} {number}", repository, self.player(kind, number), licence)
+        made.save()
+        return made
+
+    def field(self, models: int, untargeted: int, targeted: int = 0) -> None:
+        """Create one team per player; better ones enter later, so that the order gives no advantage."""
+        now = clock.now()
+        wanted = [
+            (f"{kind[:2]}-{number}", kind, number)
+            for kind, most in (("model", models), ("untargeted", untargeted), ("targeted", targeted))
+            for number in reversed(range(most))
+        ]
+        if Team.objects.filter(slug__in=[slug for slug, _, _ in wanted]).exists():  # a larger field of the same teams
+            for slug, kind, number in wanted:
+                self.submission(slug, kind, number)
+            return
+        teams = [Team.objects.create(slug=slug, name=slug.title(), created_at=now) for slug, _, _ in wanted]
+        entries = Entry.objects.bulk_create(
+            Entry(team=team, competition=self.competition, joined_at=now) for team in teams
+        )
+        repositories = Repository.objects.bulk_create(
+            Repository(entry=entry, track=self.tracks[kind], created_at=now)
+            for entry, (_, kind, _) in zip(entries, wanted, strict=True)
+        )
+        digests = [digest_of(kind, number) for _, kind, number in wanted]
+        Player.objects.bulk_create(
+            (self._new_player(kind, number) for _, kind, number in wanted), ignore_conflicts=True
+        )
+        players = {
+            player.digest: player for player in Player.objects.filter(competition=self.competition, digest__in=digests)
+        }
+        Submission.objects.bulk_create(
+            self._new_submission(f"{slug} {number}", repository, players[digest])
+            for (slug, _, number), repository, digest in zip(wanted, repositories, digests, strict=True)
+        )
+
+    def _new_player(self, kind: str, number: int, baseline: str = "constant") -> Player:
+        return Player(
+            competition=self.competition,
+            track_name=kind,
+            digest=digest_of(kind, number),
+            title=f"{kind} {number}",
+            command=["python", "main.py"],
+            baseline=baseline,
+            created_at=clock.now(),
+        )
+
+    def _new_submission(self, title: str, repository: Repository, player: Player, licence: str = "MIT") -> Submission:
+        serial, now = next(self.numbers), clock.now()
+        return Submission(
             repository=repository,
             commit=f"{serial:040x}",
             tag=f"submission-{serial}",
             submitted_by=self.organiser,
-            received_at=clock.now(),
-            title=f"{slug} {number}",
+            received_at=now,
+            title=title,
             licence=licence,
             state=Submission.State.READY,
-            state_since=clock.now(),
-            player=self.player(kind, number),
+            state_since=now,
+            player=player,
         )
-
-    def field(self, models: int, untargeted: int, targeted: int = 0) -> None:
-        """Create one team per player; better ones enter later, so that the order gives no advantage."""
-        for kind, most in (("model", models), ("untargeted", untargeted), ("targeted", targeted)):
-            for number in reversed(range(most)):
-                self.submission(f"{kind[:2]}-{number}", kind, number)
 
     def plan(
         self,
@@ -170,11 +207,7 @@ class RoundFixture:
             with connection.cursor() as cursor:
                 # PostgreSQL may have statistics of the empty tables, and then plans badly for hundreds of rows
                 cursor.execute("ANALYZE")
-        played = 0
-        for claim in claimed_pieces(worker or self.worker()):
-            piece_queue.commit(claim, self.played(claim))
-            played += 1
-        return played
+        return play_waiting(worker or self.worker(), self.played)
 
     def run(self, round_: Round) -> Round:
         """Advance and play the round until it ends or stops."""

@@ -17,13 +17,14 @@ from accounts.models import User
 from competitions.models import Competition, SampleSet
 from core.models import Event
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import piece_queue
 from formats.query.matches.models import Match
+from formats.query.matches.piece_queue import Claim
+from formats.query.matches.piece_result import PlayedPiece
 from formats.query.rounds.round_advancement import advance_round
 from rounds.models import Round, RoundEntry
 from submissions.models import Submission
 from submissions.services import disqualify, reinstate
-from tests.platform.claims import claimed_pieces
+from tests.platform.claims import play_waiting
 
 if TYPE_CHECKING:
     from tests.platform.rounds.conftest import RoundFixture
@@ -138,11 +139,13 @@ def test_the_audit_of_an_inconsistent_model_is_overridden_from_the_dashboard(
     env.field(7, 5)
     round_ = env.begin(env.plan(samples=8))
     advance_round(round_)
-    for claim in claimed_pieces(env.worker()):
+
+    def played(claim: Claim) -> PlayedPiece:
+        failed = claim.piece.match.model.title == "model 1"
         piece = env.played(claim)
-        if claim.piece.match.model.title == "model 1":
-            piece = replace(piece, audit=AuditReport(replayed=20, changed=9))
-        piece_queue.commit(claim, piece)
+        return replace(piece, audit=AuditReport(replayed=20, changed=9)) if failed else piece
+
+    play_waiting(env.worker(), played)
     assert "5 of 5 matches" in dashboard(browser, round_)
     env.run(round_)
     page = dashboard(browser, round_)

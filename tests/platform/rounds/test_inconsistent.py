@@ -18,8 +18,9 @@ from evaluation.bundle import body_in_parts
 from evaluation.bundle.binary_columns import hash_texts
 from evaluation.formats.query.bundle.verify import verify
 from evaluation.formats.query.results import AuditReport
-from formats.query.matches import piece_queue
 from formats.query.matches.models import Match, Piece
+from formats.query.matches.piece_queue import Claim
+from formats.query.matches.piece_result import PlayedPiece
 from formats.query.rounds.audit_overrides import override_audit
 from formats.query.rounds.models import Decision
 from formats.query.rounds.preview import preview
@@ -28,7 +29,7 @@ from formats.query.rounds.round_audits import AuditState, PieceAudit, audit_stat
 from rounds.models import Round, RoundEntry
 from rounds.running import lifecycle
 from tests.platform.bundle_content import bundle_content
-from tests.platform.claims import claimed_pieces
+from tests.platform.claims import play_waiting
 from tests.platform.rounds.conftest import digest_of
 
 if TYPE_CHECKING:
@@ -41,11 +42,13 @@ REASON = "Its labels differ by rounding only: I checked it manually."
 def play(env: RoundFixture, model: str = "model 0", attacks: Iterable[int] = range(4)) -> None:
     """Play waiting pieces; the model's audit fails in its matches with these attacks."""
     rivals = {f"untargeted {number}" for number in attacks}
-    for claim in claimed_pieces(env.worker()):
+
+    def played(claim: Claim) -> PlayedPiece:
         match, piece = claim.piece.match, env.played(claim)
-        if match.model.title == model and match.attack.title in rivals:
-            piece = replace(piece, audit=FAILED)
-        piece_queue.commit(claim, piece)
+        failed = match.model.title == model and match.attack.title in rivals
+        return replace(piece, audit=FAILED) if failed else piece
+
+    play_waiting(env.worker(), played)
 
 
 def run(env: RoundFixture, round_: Round, attacks: Iterable[int] = range(4)) -> Round:
@@ -206,8 +209,7 @@ def test_a_stage_that_all_models_would_leave_waits_for_an_organiser(env: RoundFi
     env.field(2, 4)
     round_ = env.begin(env.plan(samples=8))
     advance_round(round_)
-    for claim in claimed_pieces(env.worker()):
-        piece_queue.commit(claim, replace(env.played(claim), audit=FAILED))
+    play_waiting(env.worker(), lambda claim: replace(env.played(claim), audit=FAILED))
     advance_round(round_)
     round_.refresh_from_db()
     assert (round_.state, "Every remaining model failed its audits" in round_.problem) == ("playing", True)

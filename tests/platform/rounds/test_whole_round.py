@@ -167,6 +167,34 @@ def test_killed_anywhere_it_ends_with_the_same_outcome(env: RoundFixture) -> Non
     assert object_store.get(outcome)
 
 
+def test_many_pieces_played_at_once_leave_the_rows_of_single_commits(env: RoundFixture) -> None:
+    """Most tests of rounds play so."""
+    env.field(2, 2)
+    round_ = env.begin(env.plan(samples=8, schedule="halving"))
+    advance_round(round_)
+    worker = env.worker("a/0", "gpu")
+    start = transaction.savepoint()
+    assert env.play(worker) == 4
+    found = played_rows()
+    transaction.savepoint_rollback(start)
+
+    while claim := claim_piece(worker):
+        piece_queue.commit(claim, env.played(claim))
+    assert played_rows() == found
+
+
+def played_rows() -> list[list[dict[str, Any]]]:
+    """All columns of matches, pieces and results, but for the keys of results."""
+    return [
+        [{name: value for name, value in row.items() if name not in {"id", "piece_id"}} for row in rows]
+        for rows in (
+            Match.objects.order_by("pk").values(),
+            Piece.objects.order_by("pk").values(),
+            SampleResult.objects.order_by("match", "sample").values(),
+        )
+    ]
+
+
 def test_a_worker_of_another_class_and_the_clock_change_nothing(env: RoundFixture) -> None:
     """What a round follows from has no worker, no class, no seconds and no time in it."""
     env.field(4, 4)

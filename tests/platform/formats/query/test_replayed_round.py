@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import sys
@@ -42,7 +43,7 @@ from workers.heartbeat import WorkerHeartbeat
 from workers.models import Worker
 from workers.worker_loop import play
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(5)]
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -138,21 +139,21 @@ def push_of_2018(bare: Path) -> str:
         return push_files(work, bare, tag=TAG)
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the first test of this process that needs the fetched round keeps it for the others."""
-    return tmp_path_factory.mktemp("fetched") / "round"
-
-
 @pytest.fixture
-def fetched(kept: Path, request: pytest.FixtureRequest, gauntlet: Run, tmp_path: Path) -> Path:
-    """A copy of the fetched round, which no site is needed for any more."""
-    if not kept.exists():
-        request.getfixturevalue("released_round")
-        live_server: LiveServer = request.getfixturevalue("live_server")
-        address = f"{live_server.url}/competitions/six/rounds/1"
-        status, _, err = gauntlet("fetch", address, "--into", kept, "--perturbed", "--images", "--code")
-        assert status == 0, err
+def fetched(shared_folder: Path, request: pytest.FixtureRequest, gauntlet: Run, tmp_path: Path) -> Path:
+    """A copy of the fetched round, which no site is needed for any more.
+
+    The first test of this run that needs it keeps it for those of all processes.
+    """
+    kept = shared_folder / "fetched-round"
+    with (shared_folder / "fetched-round.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            request.getfixturevalue("released_round")
+            live_server: LiveServer = request.getfixturevalue("live_server")
+            address = f"{live_server.url}/competitions/six/rounds/1"
+            status, _, err = gauntlet("fetch", address, "--into", kept, "--perturbed", "--images", "--code")
+            assert status == 0, err
     return Path(shutil.copytree(kept, tmp_path / "round"))
 
 
@@ -163,6 +164,7 @@ def names(gauntlet: Run, directory: Path) -> dict[str, str]:
     return {each["attack"].split(":")[0]: each["match"] for each in json.loads(out)}
 
 
+@pytest.mark.slow(20)
 def test_released_parts_are_fetched_and_verified(
     released_round: Round, gauntlet: Run, live_server: LiveServer, tmp_path: Path, organiser: User,
     monkeypatch: pytest.MonkeyPatch,

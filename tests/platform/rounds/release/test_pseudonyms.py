@@ -62,8 +62,8 @@ class ReleaseFixture(RoundFixture):
 def finished(env: RoundFixture) -> Round:
     """A published round with all parts released; the code of one model is open source."""
     release_env = ReleaseFixture(env.competition, env.tracks, env.organiser, env.sources, env.clock)
-    for kind in ("model", "untargeted", "targeted"):
-        for number in range(2):
+    for kind, players in (("model", 1), ("untargeted", 2), ("targeted", 1)):
+        for number in range(players):
             release_env.submission(f"{kind[:2]}-{number}", kind, number, licence="LicenseRef-ours")
     _give_code(release_env.submission("open", "model", 9))
     # of equal content

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -102,13 +102,22 @@ class BoardFixture:
 
     def score(self, submission: Submission, distance: float) -> Evaluation:
         """Evaluate a submission and play all its matches: the same distance for every sample."""
-        evaluation = services.evaluate(submission)
-        assert evaluation is not None
-        for match in evaluation.matches.filter(state=Match.State.WAITING):
-            self.play(match, [distance] * self.sample_set.count)
-        score_finished()
-        evaluation.refresh_from_db()
+        (evaluation,) = self.score_all({submission: distance})
         return evaluation
+
+    def score_all(self, distances: Mapping[Submission, float]) -> list[Evaluation]:
+        """Evaluate several submissions at the same time, each with its distance, and play all their matches."""
+        evaluations = []
+        for submission, distance in distances.items():
+            evaluation = services.evaluate(submission)
+            assert evaluation is not None
+            evaluations.append(evaluation)
+            for match in evaluation.matches.filter(state=Match.State.WAITING):
+                self.play(match, [distance] * self.sample_set.count)
+        score_finished()
+        for evaluation in evaluations:
+            evaluation.refresh_from_db()
+        return evaluations
 
     def table(self, kind: str) -> list[tuple[int | None, str, int | None]]:
         """Return the stored leaderboard: rank, team, previous rank."""

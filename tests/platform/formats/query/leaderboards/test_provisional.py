@@ -37,8 +37,7 @@ def _two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def ranked(env: BoardFixture, alice: User, attack_pool: Pool) -> list[Submission]:
     """Models of five teams from the best to the worst, submitted in another order; then a stronger pool."""
     sent = {place: env.submission(env.entry(f"team-{place}"), "model", alice) for place in (4, 1, 5, 3, 2)}
-    for place, submission in sent.items():
-        env.score(submission, 7.0 - place)
+    env.score_all({submission: 7.0 - place for place, submission in sent.items()})
     env.pool("untargeted", "stronger")
     return [sent[place] for place in sorted(sent)]
 

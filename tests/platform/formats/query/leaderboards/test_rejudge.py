@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -251,32 +252,29 @@ def test_a_playing_one_is_never_overdue(scenario: Scenario, the_clock: FakeClock
     assert scenario.new().state == "playing"
 
 
-@pytest.mark.parametrize("flaw", ["stranger", "none", "rejudged", "disqualified", "unmeasured", "playing"])
-def test_it_rejects_what_cannot_be_rejudged(scenario: Scenario, olga: User, alice: User, flaw: str) -> None:
-    chosen, by = [scenario.doves], olga
-    if flaw == "stranger":
-        by = alice
-    elif flaw == "none":
-        chosen = []
-    elif flaw == "rejudged":
-        chosen = [scenario.doves, scenario.owls]
-    elif flaw == "disqualified":
-        Submission.objects.filter(pk=scenario.doves.pk).update(disqualified_at=clock.now())
-    elif flaw == "unmeasured":
-        scenario.doves.evaluations.all().update(counts=False)
-    else:
-        scenario.doves.evaluations.update(state="playing")
-    says = {
-        "stranger": "only organisers",
-        "none": "no submission is chosen",
-        "rejudged": "is being rejudged",
-        "disqualified": "not ready, or disqualified",
-        "unmeasured": "has no evaluation",
-        "playing": "is being evaluated",
+def test_it_rejects_what_cannot_be_rejudged(scenario: Scenario, olga: User, alice: User) -> None:
+    doves, owls = scenario.doves, scenario.owls
+
+    def rejected(says: str, chosen: list[Submission], by: User = olga) -> None:
+        with pytest.raises(Refusal, match=says):
+            begin_rejudging(competition=scenario.env.competition, submissions=chosen, reason="no", by=by)
+        assert Rejudging.objects.count() == 1, "all or nothing"
+
+    rejected("only organisers", [doves], alice)
+    rejected("no submission is chosen", [])
+    rejected("is being rejudged", [doves, owls])
+    flaws: dict[str, Callable[[], object]] = {
+        "not ready, or disqualified": lambda: Submission.objects.filter(pk=doves.pk).update(
+            disqualified_at=clock.now()
+        ),
+        "has no evaluation": lambda: doves.evaluations.update(counts=False),
+        "is being evaluated": lambda: doves.evaluations.update(state="playing"),
     }
-    with pytest.raises(Refusal, match=says[flaw]):
-        begin_rejudging(competition=scenario.env.competition, submissions=chosen, reason="no", by=by)
-    assert Rejudging.objects.count() == 1, "all or nothing"
+    for says, flaw in flaws.items():
+        with transaction.atomic():
+            flaw()
+            rejected(says, [Submission.objects.get(pk=doves.pk)])
+            transaction.set_rollback(True)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-import pytest
-
 from accounts.models import User
 from bench.synthetic_competition import fill
 from competitions.models import Entry
@@ -51,24 +49,21 @@ def test_an_empty_board_has_one_page(env: BoardFixture) -> None:
     assert (list(page.rows), page.number, page.pages, page.total) == ([], 1, 1, 0)
 
 
-@pytest.mark.parametrize(("requested", "given"), [("2", 2), ("99", 3), ("-1", 3), ("none", 1)])
-def test_a_page_number_out_of_range_gives_the_nearest(
-    env: BoardFixture, alice: User, attack_pool: Pool, requested: str, given: int
-) -> None:
-    for slug in ("a", "b", "c"):
-        env.score(env.submission(env.entry(slug), "model", alice), 1.0)
-    page = board(env.tracks["model"], requested, page_rows=1)
-    assert (page.number, [row.team_slug for row in page.rows]) == (given, ["abc"[given - 1]])
+def test_a_page_number_out_of_range_gives_the_nearest(env: BoardFixture, alice: User, attack_pool: Pool) -> None:
+    env.score_all({env.submission(env.entry(slug), "model", alice): 1.0 for slug in ("a", "b", "c")})
+    for requested, given in (("2", 2), ("99", 3), ("-1", 3), ("none", 1)):
+        page = board(env.tracks["model"], requested, page_rows=1)
+        assert (page.number, [row.team_slug for row in page.rows]) == (given, ["abc"[given - 1]]), requested
 
 
-def test_ten_thousand_teams_take_few_queries(
+def test_two_thousand_teams_take_few_queries(
     env: BoardFixture, attack_pool: Pool, django_assert_max_num_queries: MaxQueries
 ) -> None:
-    fill(env.competition, attack_pool, 10_000)
+    fill(env.competition, attack_pool, 2_000)
     track = env.tracks["model"]
-    assert recompute(track) == 10_000
+    assert recompute(track) == 2_000
     assert recompute(track) == 0, "unchanged rows are not written"
     with django_assert_max_num_queries(5):
-        page = board(track, 50)
-    assert (page.total, page.pages, page.rows[0].rank) == (10_000, 200, 2451)
-    assert Standing.objects.filter(track=track, rank=1).get().evaluation.value == 10_000
+        page = board(track, 30)
+    assert (page.total, page.pages, page.rows[0].rank) == (2_000, 40, 1451)
+    assert Standing.objects.filter(track=track, rank=1).get().evaluation.value == 2_000

@@ -79,6 +79,7 @@ def rows_of(match: Match) -> list[tuple[object, ...]]:
     return list(match.sample_results.order_by("sample").values_list("sample", "outcome", "distance", "queries"))
 
 
+@pytest.mark.slow(10)
 @pytest.mark.django_db(transaction=True)
 def test_another_worker_finishes_the_match(
     slow_match: Match,

@@ -18,11 +18,13 @@ from core import object_store
 from core.models import Event
 from evaluation.formats.query.rules import QueryRules
 from evaluation.formats.query.runner.play_match import Played, play
-from formats.query.matches import kept_frames
+from formats.query.matches import kept_frames, piece_queue
 from formats.query.matches.models import Match, Piece
+from formats.query.matches.piece_result import PlayedPiece
 from formats.query.matches.player_builds import ready_player
 from submissions import unused_image_removal
 from submissions.models import Player
+from tests.platform.claims import claimed_pieces
 from tests.platform.formats.query.matches.whole_match import ensure_match
 from workers import calibration, tasks
 from workers.heartbeat import register
@@ -60,10 +62,19 @@ def rows_by_the_engine(result: Played) -> list[Mapping[str, Any]]:
 def test_a_match_played_on_the_site_has_the_rows_that_the_engine_alone_finds(
     match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None]
 ) -> None:
-    let_play(make_worker())
+    engine = played_by_the_engine(match)
+    for name in ("one", "two", "three"):  # a new worker for each piece
+        let_play(make_worker(name), seconds=0.0)
+    match.refresh_from_db()
+    assert match.state == "played"
+    assert {piece.worker.name for piece in match.pieces.all() if piece.worker} == {"one", "two", "three"}
+    assert rows_of(match) == rows_by_the_engine(engine)
+
+    match.delete()
+    match = ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
+    let_play(make_worker("four"))
     match.refresh_from_db()
     assert (match.state, match.fault) == ("played", "")
-    engine = played_by_the_engine(match)
     assert rows_of(match) == rows_by_the_engine(engine)
     assert (match.audit["passed"], match.audit["open"]) == (True, False)
     piece = match.pieces.get(number=1)
@@ -73,17 +84,6 @@ def test_a_match_played_on_the_site_has_the_rows_that_the_engine_alone_finds(
         assert np.array_equal(kept["perturbed"], engine.result.pieces[1].perturbed)
         assert np.array_equal(kept["trace_distance"], engine.result.pieces[1].trace.distance)
         assert list(kept["sample"]) == [2, 3]
-
-
-def test_a_match_with_a_new_worker_for_each_piece_has_the_same_rows(
-    match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None]
-) -> None:
-    for name in ("one", "two", "three"):
-        let_play(make_worker(name), seconds=0.0)
-    match.refresh_from_db()
-    assert match.state == "played"
-    assert {piece.worker.name for piece in match.pieces.all() if piece.worker} == {"one", "two", "three"}
-    assert rows_of(match) == rows_by_the_engine(played_by_the_engine(match))
 
 
 def test_every_piece_of_a_submitted_model_is_audited_on_a_fresh_start(
@@ -131,9 +131,14 @@ def test_a_model_whose_labels_change_after_its_match_is_inconsistent(
 
 
 def test_a_played_match_is_not_played_again(
-    match: Match, make_worker: Callable[..., Worker], let_play: Callable[..., None], notifications: list[str]
+    match: Match,
+    make_worker: Callable[..., Worker],
+    let_play: Callable[..., None],
+    played: Callable[[Piece], PlayedPiece],
+    notifications: list[str],
 ) -> None:
-    let_play(make_worker())
+    for claim in claimed_pieces(make_worker()):
+        piece_queue.commit(claim, played(claim.piece))
     notifications.clear()
     again = ensure_match(rules=match.rules, sample_set=match.sample_set, model=match.model, attack=match.attack)
     let_play(make_worker("two"))
