@@ -18,7 +18,7 @@ from bench.sizes import sized
 from bench.tampered_bundles import SEED, body_of, changes_of
 from evaluation.bundle.key_succession import public_key
 from evaluation.bundle.signing import sign
-from evaluation.cli.format_commands import verifier_of
+from evaluation.cli.bundle_verifier import verifier_of
 from evaluation.domain.errors import Refusal
 from evaluation.formats.registry import format_of_bundle
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.cli import query_commands, query_submission_check, transfer_commands, transfer_submission_check
@@ -14,7 +13,6 @@ from evaluation.formats.registry import formats
 from evaluation.formats.transfer.format import Transfer
 
 if TYPE_CHECKING:
-    from evaluation.bundle.signature_check import Report
     from evaluation.cli.format_replay_interface import ReplayableRound
     from evaluation.cli.released_round import ReleasedRound
 
@@ -73,12 +71,6 @@ def replayable_round(name: str) -> Callable[[ReleasedRound, str | None], Replaya
 def commands_of(name: str) -> FormatCommands:
     """Return the commands of the format with this name."""
     return _COMMANDS[name]
-
-
-def verifier_of(name: str) -> Callable[..., Report]:
-    """Return what verifies the bundles of a format; see `evaluation.formats.query.bundle.verify.verify`."""
-    verify: Callable[..., Report] = import_module(f"evaluation.formats.{name}.bundle.verify").verify
-    return verify
 
 
 def add_format(command: argparse.ArgumentParser) -> None:

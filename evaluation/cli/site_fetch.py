@@ -200,7 +200,7 @@ class _Fetching:
 
     def problems(self) -> list[str]:
         """Return what the verification finds, as `gauntlet verify` does."""
-        from evaluation.cli.format_commands import verifier_of
+        from evaluation.cli.bundle_verifier import verifier_of
         from evaluation.formats.registry import format_of_bundle
 
         with ExitStack() as files:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from evaluation.bundle.objections_file_check import is_objections, verify_objections
-from evaluation.cli.format_commands import verifier_of
+from evaluation.cli.bundle_verifier import verifier_of
 from evaluation.cli.output import print_error, print_json, printable, working
 from evaluation.cli.public_key_value import given_key
 from evaluation.domain.errors import Refusal

@@ -25,8 +25,8 @@ LOOKS: tuple[tuple[int, Scheme], ...] = ((1440, "light"), (360, "dark"))
 """Widths in pixels and colour schemes that pages are checked in."""
 
 HOME, BOARD = "/", "/competitions/small/leaderboards/untargeted"
-DOCUMENTS = ("/docs/first-model", "/docs/transfer-results", "/docs/decisions/0001-only-queried-images-count")
-"""One with code, one with wide tables, and a decision: one renderer makes all of them."""
+DOCUMENTS = ("/docs/first-model", "/docs/seasons", "/docs/decisions/0001-only-queried-images-count")
+"""One with code, one with tables wider than any screen, and a decision: one renderer makes all of them."""
 
 
 @pytest.fixture(scope="module")

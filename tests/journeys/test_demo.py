@@ -69,7 +69,7 @@ def test_a_laptop_without_services_plays_it_until_a_process_of_it_ends(
 
     # 2. everything gets its score
     output = lines_of(process, "Press Ctrl-C")
-    assert "6 validation samples" in welcome
+    assert "3 validation samples" in welcome
     assert output.count(" received: ") == 6
     assert output.index(" received: ") < output.index("Small Wrens, model: playing")
     for title in ("Models", "Untargeted attacks", "Targeted attacks"):
@@ -102,7 +102,7 @@ def test_a_season_is_played_published_released_and_verified_and_a_restart_contin
     assert len(pools) == 4, "two after each of two rounds"
     assert pools[3] > pools[1], f"the final made no new pool: {pools}"
     assert "The final is published" in output
-    assert re.findall(r"validation set: (validation-\d), 6 images", output) == ["validation-2", "validation-3"]
+    assert re.findall(r"validation set: (validation-\d), 3 images", output) == ["validation-2", "validation-3"]
     assert "the signature is valid, and its results follow from its rows" in output
     assert re.search(
         r"one bit changed in byte [\d,]+:\n.*it is damaged, missing, or that of another bundle", output, re.DOTALL
