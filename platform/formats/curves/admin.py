@@ -31,7 +31,7 @@ class BenchmarkAdmin(ItemAdmin):
     list_filter = (("rules__competition", SeenRelatedFilter), "state", "attack")
     list_select_related = ("submission", "round__competition", "rules__competition")
     search_fields = ("=submission__pk", "worker")
-    fields = model_field_names(Benchmark)
+    fields = model_field_names(Benchmark, without=["seed"])
 
 
 @admin.register(ModelScore)

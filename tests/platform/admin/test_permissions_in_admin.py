@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.auth.models import Permission
 from django.db import connection
+from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -18,6 +20,10 @@ from accounts.models import User
 from competitions.extension_points import sets_in_use
 from competitions.models import Competition, Entry, FreezeWindow, Organiser, SampleSet, Track
 from core.models import Event
+from formats.curves.models import Benchmark
+from formats.query.matches.models import Match
+from formats.transfer.tournaments.models import Tournament
+from rounds.models import Round
 
 SUPERUSERS_ONLY = {
     "siteidentity",
@@ -88,6 +94,20 @@ def test_each_role_sees_no_list_of_superusers_and_no_link_to_a_page_that_it_may_
     assert len(linked) > 10
     opened |= {link: as_organiser.get(link).status_code for link in linked.values() if link not in opened}
     assert {link: opened[link] for link in linked.values() if opened[link] != 200} == {}
+
+
+@pytest.mark.parametrize("model", [Match, Tournament, Benchmark, Competition, Round])
+def test_no_page_shows_what_random_draws_follow_from(as_superuser: Client, rows: Any, model: type[Model]) -> None:
+    """Who knows it beforehand knows what an attack will draw."""
+    rows.more()
+    row = model._default_manager.order_by("pk").last()
+    assert row is not None
+    names = {field.name for field in model._meta.get_fields()} & {"seed", "seed_salt", "salt", "field_salt"}
+    assert names
+    page = as_superuser.get(reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk]))
+    shown = flatten_fieldsets(page.context["adminform"].fieldsets)
+    assert shown
+    assert names.isdisjoint(shown)
 
 
 def test_an_edit_records_its_fields(as_organiser: Client, tracks: dict[str, Track]) -> None:

@@ -67,6 +67,7 @@ class MatchAdmin(ReadOnlyAdmin):
     list_filter = ("state", ("rules__competition", SeenRelatedFilter), "attack__track_name", "needs_gpu")
     list_select_related = ("model", "attack", "sample_set__competition", "rules__competition")
     search_fields = ("=pk",)
+    fields = model_field_names(Match, without=["seed"])
     search_related: ClassVar = {"model": ("title", "digest"), "attack": ("title", "digest")}
     search_help_text = "A match's number, or a player's title or digest"
     date_hierarchy = "created_at"
