@@ -22,7 +22,7 @@ from submissions.models import Submission
 if TYPE_CHECKING:
     from schemathesis import Case
 
-REQUESTS = 4
+REQUESTS = 6
 """To each operation, each by several people."""
 
 EXPECTATIONS = (
@@ -63,7 +63,7 @@ def arguments(
 
 
 @pytest.mark.usefixtures("unlimited")
-@pytest.mark.slow(6)
+@pytest.mark.slow(8)
 def test_every_answer_to_a_generated_request_is_documented(arguments: dict[str, Any], alice: User, olga: User) -> None:
     # half a second of processor time, which no other test needs
     import schemathesis  # noqa: PLC0415

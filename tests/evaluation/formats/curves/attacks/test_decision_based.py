@@ -71,7 +71,7 @@ def test_what_is_found_is_adversarial_and_nearer_the_more_is_asked_but_not_below
     attack: Attack, norm: Norm, goal: Goal
 ) -> None:
     model = LinearModel(seed=1, side=4, spread=0.1, count=6)
-    batch = attacked(model, attack, norm, goal, limit=600)
+    batch = attacked(model, attack, norm, goal, limit=1000)
     images, distances, traces = batch.findings.images, batch.findings.distances, batch.findings.traces
     labels = model.classifier.labels(images)
     assert (labels == model.targets if goal is Goal.TARGETED else labels != model.labels).all()
@@ -102,7 +102,7 @@ def test_an_image_without_a_valid_label_is_adversarial_for_both_goals(attack: At
     model = LinearModel(seed=1, side=4, spread=0.1, count=6)
     far = distance(starts(model), model.images, norm)
     model.classifier = Abstaining(model.classifier, torch.cat([model.images, starts(model)]))
-    batch = attacked(model, attack, norm, goal, limit=500)
+    batch = attacked(model, attack, norm, goal, limit=1000)
     assert (batch.findings.distances < 0.1 * far).all()
 
 
@@ -157,7 +157,7 @@ def test_they_come_near_the_optimum_of_a_model_that_sees_images_of_8_bits(
 def test_queries_are_those_that_the_model_saw_and_within_the_limit(attack: Attack, norm: Norm, goal: Goal) -> None:
     model = LinearModel(seed=2, spread=0.1, count=4)
     counting = model.classifier = CountingClassifier(model.classifier)
-    for limit in (1, 2, 3, 4, 15, 250):
+    for limit in (1, 2, 3, 4, 15, 150, 400):
         counting.images_seen = 0
         batch = attacked(model, attack, norm, goal, limit=limit)
         assert batch.model.queries.sum() == counting.images_seen
