@@ -13,7 +13,7 @@ from django.db.models import F
 
 from core import clock
 from formats.query.matches.models import Match, Piece, SampleResult
-from formats.query.matches.piece_queue import OPEN_MATCH, PLAYED_WITH, Claim, claim_next, waiting_for
+from formats.query.matches.piece_queue import OPEN_MATCH, PLAYED_WITH, Claim, claim_next, result_rows, waiting_for
 from formats.query.matches.piece_result import PlayedPiece, sum_audits
 from formats.query.matches.signals import match_ended
 from formats.query.matches.waiting_teams import IN_ORDER
@@ -64,7 +64,8 @@ def play_waiting(worker: Worker, play: Callable[[Claim], PlayedPiece]) -> int:
     now = clock.database_now()
     joined = [f"match__{name}" for name in PLAYED_WITH]
     waiting = list(waiting_for(worker).select_related("match", *joined).order_by(*IN_ORDER))
-    rows, same = [], defaultdict(list)
+    rows: list[SampleResult] = []
+    same: dict[str, list[int]] = defaultdict(list)
     for piece in waiting:
         played = play(Claim(piece, worker))
         assert not played.kept
@@ -77,21 +78,7 @@ def play_waiting(worker: Worker, play: Callable[[Claim], PlayedPiece]) -> int:
             "failures": played.failures,
         }
         same[json.dumps(columns)].append(piece.pk)
-        rows += [
-            SampleResult(
-                match_id=piece.match_id,
-                piece=piece,
-                sample=row.sample,
-                outcome=str(row.outcome),
-                distance=row.distance,
-                worst_case=row.worst_case,
-                queries=row.queries,
-                seconds=row.seconds,
-                reason=str(row.reason or ""),
-                found_label=row.found_label,
-            )
-            for row in played.samples
-        ]
+        rows += result_rows(piece, played)
     SampleResult.objects.bulk_create(rows)
     claimed = {"worker": worker, "worker_class": worker.worker_class, "fence": F("fence") + 1, "claimed_at": now}
     for columns_of_them, keys in same.items():

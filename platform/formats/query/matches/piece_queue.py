@@ -6,7 +6,7 @@ A piece is written only by the holder of its newest fence (`workers.work_item_qu
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -96,23 +96,26 @@ def commit(held: Claim, played: PlayedPiece) -> None:
         )
         if not written:
             raise LostClaimError(f"{piece} was lost by {worker}")
-        SampleResult.objects.bulk_create(
-            SampleResult(
-                match_id=piece.match_id,
-                piece=piece,
-                sample=row.sample,
-                outcome=str(row.outcome),
-                distance=row.distance,
-                worst_case=row.worst_case,
-                queries=row.queries,
-                seconds=row.seconds,
-                reason=str(row.reason or ""),
-                found_label=row.found_label,
-            )
-            for row in played.samples
-        )
+        SampleResult.objects.bulk_create(result_rows(piece, played))
         _finish(piece.match_id)
         charge(share_of(piece), now)
+
+
+def result_rows(piece: Piece, played: PlayedPiece) -> Iterator[SampleResult]:
+    """Yield the rows of a played piece, which are not stored."""
+    for row in played.samples:
+        yield SampleResult(
+            match_id=piece.match_id,
+            piece=piece,
+            sample=row.sample,
+            outcome=str(row.outcome),
+            distance=row.distance,
+            worst_case=row.worst_case,
+            queries=row.queries,
+            seconds=row.seconds,
+            reason=str(row.reason or ""),
+            found_label=row.found_label,
+        )
 
 
 def commit_audit(held: Claim, audited: Sequence[AuditedPiece]) -> None:
